@@ -60,12 +60,11 @@ def test_the_family_has_all_small_graphs_and_removals() -> None:
     assert all(len(after[1]) == len(before[1]) + 1 for before, after in edge)
 
 
-def test_the_audit_covers_every_unit_mode_and_preset() -> None:
-    seen = {(config.relation, config.settings.get("mode", "counts")) for config in DEGREE_CONFIGS}
-    assert seen == {("node", "counts"), ("node", "rps"), ("node-isolate", "counts"), ("node-isolate", "rps"),
-                    ("edge", "counts")}  # fmt: skip
+def test_the_audit_covers_every_unit_and_preset() -> None:
+    seen = {(config.relation, config.preset) for config in DEGREE_CONFIGS}
+    assert seen == {("node", "default"), ("node", "paper"), ("node-isolate", "default"), ("node-isolate", "paper"),
+                    ("edge", "default")}  # fmt: skip
     assert {config.listed for config in DEGREE_CONFIGS} == {True, False}
-    assert {config.preset for config in DEGREE_CONFIGS} == {"default", "paper"}
     assert {config.settings.get("theta") for config in DEGREE_CONFIGS} >= {1, 2, "auto", None}
 
 

@@ -260,7 +260,7 @@ def test_no_output_of_a_graph_holds_a_canary(
     calls = [
         (GRAPH, {}),
         (GRAPH, {"nodes": nodes, "insecure_seed": 1}),
-        (GRAPH, {"mode": "rps", "epsilon": 1000}),
+        (GRAPH, {"preset": "paper", "epsilon": 1000}),
         (GRAPH | {"nodes": {"minimum": 0, "maximum": 9}}, {"preset": "paper"}),
         (ISOLATE, {"theta": 4}),
         (EDGE, {}),

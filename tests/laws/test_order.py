@@ -214,7 +214,7 @@ def test_a_run_over_no_sets_gives_answers_of_the_same_form(setting: dict[str, An
 
 GRAPH_SETTINGS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"unit": "node"}, {}),
-    ({"unit": "node"}, {"mode": "rps", "theta": 5}),
+    ({"unit": "node"}, {"preset": "paper", "theta": 5}),
     ({"unit": "node"}, {"preset": "paper"}),
     ({"unit": "node-isolate", "nodes": 40}, {}),
     ({"unit": "edge", "nodes": 40}, {}),
@@ -270,7 +270,7 @@ def test_a_run_over_no_edges_gives_answers_of_the_same_form(public: dict[str, An
 
 @pytest.mark.parametrize(
     ("public", "setting"),
-    [({"unit": "node"}, {"theta_share": 0, "theta": "auto"}), ({"unit": "node"}, {"mode": "rps", "theta": 70000})],
+    [({"unit": "node"}, {"theta_share": 0, "theta": "auto"}), ({"unit": "node"}, {"preset": "paper", "theta": 70000})],
     ids=str,
 )
 def test_the_message_of_a_failed_run_does_not_depend_on_the_graph(

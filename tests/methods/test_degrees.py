@@ -184,14 +184,6 @@ def test_the_published_partition_pays_for_all_records_of_a_node() -> None:
     assert plan.inner is not None
 
 
-@pytest.mark.parametrize("nodes", [None, NODES], ids=["edges alone", "listed"])
-def test_the_published_partition_counts_nodes_before_it_chooses_a_bound(nodes: Any) -> None:
-    _, receipt = ran({}, nodes=nodes, preset="paper")
-    for path in receipt["paths"]:
-        first, second = [charge["why"] for charge in path["charges"]][:2]
-        assert (first, second) == ("number of nodes" if nodes else "nodes with edges", "bound on degrees")
-
-
 def test_the_bound_of_the_published_partition_is_not_too_small_for_few_nodes() -> None:
     """600 nodes of degree 40: with the noise of the ranges as the penalty of a bound, bounds of 16 and less were drawn,
     though 32 or 64 give the better sequence."""
@@ -209,7 +201,7 @@ def test_the_bound_of_the_published_partition_is_not_too_small_for_few_nodes() -
     ("public", "given", "said"),
     [
         ({}, {"theta_share": "1/2", "edges_share": "1/2"}, "leave nothing for the counts"),
-        ({"unit": "edge", "nodes": 9}, {"mode": "rps"}, "nothing is projected"),
+        ({"unit": "edge", "nodes": 9}, {"preset": "paper"}, "nothing is projected"),
         ({"unit": "edge", "nodes": 9}, {"theta": 3}, "nothing is projected"),
         ({}, {"theta": 0}, "degrees parameter theta"),
         ({}, {"theta": MOST_DEGREE + 1}, "degrees parameter theta"),
@@ -225,7 +217,7 @@ def test_impossible_bounds_are_refused_before_the_charge() -> None:
     with pytest.raises(ParameterError, match="theta_share"):
         DegreeSequence(schema(), theta_share=0).refuse_budget(NANO, 1)
     with pytest.raises(ParameterError, match=f"needs a bound below {MOST_BINS}"):
-        ran({}, mode="rps", theta=MOST_BINS)
+        ran({}, preset="paper", theta=MOST_BINS)
 
 
 # ---- releases -------------------------------------------------------------------------------------------------------

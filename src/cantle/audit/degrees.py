@@ -1,7 +1,7 @@
 """Exact audits of degree sequences: all small graphs and all removals, through the shipped code.
 
 The configurations cover every unit (one node with its edges, with nodes listed or not; all edges of one node; one edge)
-and every mode (counts, and RPS on projected degrees). Final counts are not enumerated (`Audit.enumerate_leaves`),
+and every preset (counts, and RPS on projected degrees). Final counts are not enumerated (`Audit.enumerate_leaves`),
 because nothing depends on them. The scores that choose a degree bound run the shipped code with another step: `SCALE`
 is 2 here, so their range is 6. Their proof holds for any step.
 """
@@ -133,9 +133,7 @@ ISOLATE = GraphConfig("degrees: node-isolate, counts", (), _counts(), 4, relatio
 
 EDGE = GraphConfig("degrees: edge", (), {}, 4, relation="edge", tight=True)
 
-CYCLE = GraphConfig(
-    "degrees: node, RPS", (), _counts(mode="rps"), 15, preset="paper", constants={"PUBLISHED": _partition()}
-)
+CYCLE = GraphConfig("degrees: node, RPS", (), _counts(), 15, preset="paper", constants={"PUBLISHED": _partition()})
 """Instance I13': the cut pays 5 units and the leaves 10, because one node can change up to 5 degrees."""
 
 DEGREE_CONFIGS: tuple[GraphConfig, ...] = (
@@ -158,11 +156,10 @@ DEGREE_CONFIGS: tuple[GraphConfig, ...] = (
     GraphConfig("degrees: edge, fewer nodes declared than named", (), {}, 4, relation="edge", declared={"nodes": 2},
                 tight=True),
     CYCLE,
-    GraphConfig("degrees: node, RPS, nodes not listed", (), _counts(mode="rps"), 15, preset="paper", listed=False,
+    GraphConfig("degrees: node, RPS, nodes not listed", (), _counts(), 15, preset="paper", listed=False,
                 constants={"PUBLISHED": _partition()}),
-    GraphConfig("degrees: node-isolate, RPS", (), _counts(mode="rps"), 18, preset="paper", relation="node-isolate",
+    GraphConfig("degrees: node-isolate, RPS", (), _counts(), 18, preset="paper", relation="node-isolate",
                 constants={"PUBLISHED": _partition()}),
-    GraphConfig("degrees: node, RPS with stop tests", (), _counts(mode="rps", theta=1), 12, preset="paper",
+    GraphConfig("degrees: node, RPS with stop tests", (), _counts(theta=1), 12, preset="paper",
                 constants={"PUBLISHED": _partition(stop="count:1", stop_share="1/2", leaf_share="1/2")}),
-    GraphConfig("degrees: node, RPS by default", (), _counts(mode="rps", theta=1), 1200, tight=True),
 )  # fmt: skip

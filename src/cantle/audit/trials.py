@@ -188,7 +188,6 @@ def methods() -> list[Trial]:
         ("degrees, unit node, a chosen bound", GRAPH | {"max_degree": 2}, [], STAR, by_cell, {}),
         ("degrees, unit node-isolate", GRAPH | {"unit": "node-isolate", "nodes": 4}, [], STAR, by_cell, {"theta": 1}),
         ("degrees, unit edge", GRAPH | {"unit": "edge", "nodes": 2}, [], [(0, 1)], by_cell, {}),
-        ("degrees, mode rps", GRAPH, [], STAR, by_region, {"mode": "rps", "theta": 1}),
         ("degrees paper", GRAPH, [], STAR, by_region, {"preset": "paper", "theta": 1}),
     ]  # fmt: skip
     trials = []

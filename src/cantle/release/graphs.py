@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cantle.release.kinds import DRAWN, ReleasedKind, Texts
+from cantle.release.kinds import ReleasedKind, Texts
 from cantle.release.manifest import Manifest
 from cantle.release.storage import as_polars
 from cantle.release.structures import traits_of
@@ -83,22 +83,19 @@ def _guessed(manifest: Manifest) -> str:
 
 def _fitted(manifest: Manifest) -> str:
     ranges = "leaves" in manifest.summary
-    if ranges and manifest.parameters["preset"] != "paper":
-        return ""
     how = "nodes have the lowest degree of their range" if ranges else "degrees are fitted to the noisy counts"
     return f"{how}; nothing is drawn at random"
 
 
 def _texts(manifest: Manifest) -> Texts:
     counts = f"A sequence of {manifest.summary['records']:,} degrees, made from the noisy counts of"
-    fitted = _fitted(manifest)
-    how = fitted or "degrees are drawn inside these ranges at random"
+    how = _fitted(manifest)
     said = f"{counts} {traits_of(manifest).in_words}. {how[0].upper()}{how[1:]}.\nNo edge is released."
     described: dict[str, JSON] = {"schema": {"fields": [{"name": "degree", "type": "integer"}]}}
     names = declared_names(manifest, "nodes")
     return Texts(
         said + _number_of_nodes(manifest) + _guessed(manifest),
-        fitted or DRAWN,
+        how,
         f"All undirected graphs without loops on public names of nodes ({names}).",
         {"csv": described, "parquet": described},
     )

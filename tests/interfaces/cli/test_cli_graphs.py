@@ -79,7 +79,7 @@ def test_packed_files_parameters_and_seeds(folder: Path, cantle: Cantle) -> None
         assert path.name.startswith("NOT-PRIVATE.")
         assert path.read_bytes() == (folder / "again" / path.name).read_bytes(), path.name
     assert json.loads(cantle("show", "out", "--json").out)["parameters"]["theta"] == 8
-    assert cantle(*PUBLISH, "--set", "mode=rps", "-o", "ranges").code == 0
+    assert cantle(*PUBLISH, "--preset", "paper", "-o", "ranges").code == 0
     assert (folder / "ranges" / "tree.parquet").exists()
     assert cantle("verify", "ranges").code == 0
 

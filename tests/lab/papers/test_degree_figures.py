@@ -66,8 +66,7 @@ def test_the_figure_has_its_panels_series_and_files(two_graphs: Path, tmp_path: 
     by_series = rows.filter(pl.col("panel") == panels[0])["series"].to_list()
     assert by_series == [
         "RPS as published (not node-private)", "Hay et al., node",
-        "ours, node", "ours, node, edge list only", "ours, node-isolate", "ours, node, mode rps",
-        "ours, node, preset paper",
+        "ours, node", "ours, node, edge list only", "ours, node-isolate", "ours, node, preset paper",
     ]  # fmt: skip
     ours = rows.filter(pl.col("series").str.starts_with("ours"))
     assert ours["value"].to_list() == [0.0] * ours.height  # the stand-in publishes the truth
@@ -80,26 +79,14 @@ def test_the_figure_has_its_panels_series_and_files(two_graphs: Path, tmp_path: 
     assert (
         f"b: maximum degree n - 1, {metrics[0]}: ours, node-isolate below Hay et al., node in 2 of 2 points" in printed
     )
-    assert [call["unit"] for call in publish.calls] == ["node", "node", "node-isolate", "node", "node", "edge"] * 2
-    assert [call.get("mode") for call in publish.calls] == [None, None, None, "rps", None, None] * 2
+    assert [call["unit"] for call in publish.calls] == ["node", "node", "node-isolate", "node", "edge"] * 2
     # the number of nodes is public for units node-isolate and edge, and private for node, as is the list
     assert [call.get("nodes") for call in publish.calls] == [
-        None,
-        None,
-        60,
-        None,
-        None,
-        60,
-        None,
-        None,
-        90,
-        None,
-        None,
-        90,
+        nodes for size in (60, 90) for nodes in (None, None, size, None, size)
     ]
     lists = [call["listed"] for call in publish.calls]
-    assert [one is not None for one in lists] == [True, False, False, True, True, False] * 2
-    assert [lists[0].tolist(), lists[6].tolist()] == [[*range(60)], [*range(90)]]
+    assert [one is not None for one in lists] == [True, False, False, True, False] * 2
+    assert [lists[0].tolist(), lists[5].tolist()] == [[*range(60)], [*range(90)]]
     assert all(call["method"] == "degrees" and "insecure_seed" not in call for call in publish.calls)
     assert "rps-degrees: Enron, epsilon 1: the leaf counts of the published scheme claim a loss of 0.5;" in printed
 

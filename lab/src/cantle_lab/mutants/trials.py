@@ -72,7 +72,7 @@ def broken_methods() -> list[Trial]:
         ("degrees: nodes of large degree pruned", 250, _flaw("degrees: nodes of large degree pruned"), GRAPH,
          edges, [*edges, *hub], by_cell, {"theta": 1}),
         ("degrees: a node as one record", 200, _flaw("degrees: a node as one record"), GRAPH, [],
-         [(0, i) for i in range(1, 9)], by_region, {"mode": "rps", "theta": 4}),
+         [(0, i) for i in range(1, 9)], by_region, {"preset": "paper", "theta": 4}),
     ]  # fmt: skip
     return [
         Trial(name, 1.0, published(schema, less, more, observe, options, epsilon=1, patch=patch), runs, breaks)

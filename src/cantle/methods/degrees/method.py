@@ -2,7 +2,7 @@
 
 With unit node, the method chooses a bound on degrees privately, removes edges until no node exceeds it, and counts how
 many nodes reach each degree. With unit edge it measures the sorted degrees and the numbers of nodes above each degree,
-with half of the budget each. Mode `rps` runs RPS on the bounded degrees, and pays for all degrees that one node can
+with half of the budget each. Preset `paper` runs RPS on the bounded degrees, and pays for all degrees that one node can
 change.
 """
 
@@ -18,9 +18,9 @@ from cantle.drawing.counts import Dice
 from cantle.drawing.records import RECORDS_WANTED, Results
 from cantle.errors import ParameterError
 from cantle.methods.base import Configured
-from cantle.methods.degrees.results import FEW_EDGES, Answers, degree_results, edges_bound, known_nodes, nodes_error
+from cantle.methods.degrees.results import FEW_EDGES, Answers, degree_results, edges_bound, known_nodes
 from cantle.methods.rps.method import RPS
-from cantle.methods.settings import maybe, one_of, portion, read_settings, setting, share, whole
+from cantle.methods.settings import maybe, portion, read_settings, setting, share, whole
 from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.schema.graph import GraphSchema
 from cantle.trusted.claims.degree_queries import (
@@ -54,11 +54,8 @@ PUBLISHED: Mapping[str, str | int] = {
 """Section 5.1: depth 15, balanced cuts, and all nodes of a region get the degree at its lower end. The sequence has as
 many degrees as there are nodes: negative counts become 0, and the others are scaled to that number."""
 
-NOISE_PART, EVEN = Fraction(3, 10), 12
-"""The penalty of a bound in mode rps is this part of the noise in edges. Above nodes * theta / EVEN it grows by the
-fourth root only, because counts are scaled to the number of nodes, and pure noise spreads them evenly over 0 to theta.
-It still grows, so that bounds far above all degrees are not drawn at small epsilon. All of this was chosen on Caltech,
-Enron and a generated graph of 4,000 nodes, for epsilon from 0.1 to 10."""
+NOISE_PART = Fraction(3, 20)
+"""The penalty of a bound in preset paper is this part of the noise in edges."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,15 +63,15 @@ class DegreeSettings:
     """The parameters of degrees, each described in docs/reference.md."""
 
     theta: int | None = setting(maybe(whole(1, MOST_DEGREE), "auto"), shown=True)
-    mode: str = setting(one_of("counts", "rps"))
     theta_share: Fraction = setting(share())
     edges_share: Fraction = setting(share())
     nodes_share: Fraction = setting(share())
 
 
+_SHARES = {"theta": None, "theta_share": "1/5", "nodes_share": "3/100"}
 PRESETS: Mapping[str, Mapping[str, object]] = {
-    "default": {"theta": None, "mode": "counts", "theta_share": "1/5", "edges_share": "1/10", "nodes_share": "3/100"},
-    "paper": {"theta": None, "mode": "rps", "theta_share": "1/5", "edges_share": "0", "nodes_share": "3/100"},
+    "default": _SHARES | {"edges_share": "1/10"},
+    "paper": _SHARES | {"edges_share": "0"},
 }
 
 
@@ -93,12 +90,13 @@ class DegreeSequence(Configured):
             raise ParameterError(
                 "degrees: theta_share, edges_share and nodes_share leave nothing for the counts; lower one"
             )
-        if schema.unit == "edge" and (s.mode == "rps" or s.theta is not None):
+        self.in_ranges = preset == "paper"
+        if schema.unit == "edge" and (self.in_ranges or s.theta is not None):
             raise ParameterError(
-                "degrees: mode rps and theta are for nodes: under unit: edge nothing is projected; leave them out"
+                "degrees: preset paper and theta are for nodes: under unit: edge nothing is projected; leave them out"
             )
-        if s.mode == "rps" and s.theta is not None and s.theta >= MOST_BINS:
-            raise ParameterError(f"degrees: mode rps needs a bound below {MOST_BINS}; lower theta")
+        if self.in_ranges and s.theta is not None and s.theta >= MOST_BINS:
+            raise ParameterError(f"degrees: preset paper needs a bound below {MOST_BINS}; lower theta")
         self.answers = Answers(schema.unit, schema.node_count, schema.max_degree)
         self.inner: RPS | None = None
 
@@ -117,7 +115,7 @@ class DegreeSequence(Configured):
                     "privately"
                 )
             rest -= for_bound
-        if s.mode == "rps":
+        if self.in_ranges:
             theta = s.theta or self._bounds()[-1]
             self._rps(theta).refuse_shares(rest, Projection(theta).unit(Unit(1)).max_records)
 
@@ -142,22 +140,20 @@ class DegreeSequence(Configured):
         s, total = self.settings, int(curator.left(root)[0])
         listed = _domain(curator).listed and self.schema.unit == "node"
         unknown = not listed and self.schema.unit == "node" and self.schema.node_count is None
-        for_edges = portion(total, s.edges_share) if s.mode == "counts" else 0
+        for_edges = 0 if self.in_ranges else portion(total, s.edges_share)
         for_nodes = portion(total, s.nodes_share if listed else self.share_of_nodes(total)) if listed or unknown else 0
         for_bound = 0 if s.theta else portion(total, s.theta_share)
         rest = total - for_edges - for_bound - for_nodes
-        if s.mode == "rps":  # the number of nodes bounds what noise can cost, so it comes before the bound
-            self._count_nodes(root, curator, for_nodes, listed)
         theta = s.theta or self._choose(root, curator, for_bound, rest, listed)
         self.answers.theta, self.answers.listed = theta, listed
         if for_edges:
             key = KeptEdges(edges_bound(theta, MOST_DEGREE))
             self._keep("kept edges", curator.measure(root, key, for_edges, why="kept edges"), key.theta)
-        if s.mode == "rps":
+        if listed or theta > FEW_EDGES or self.in_ranges:
+            self._count_nodes(root, curator, for_nodes, listed)
+        if self.in_ranges:
             self._partition(root, curator, theta)
             return
-        if listed or theta > FEW_EDGES:
-            self._count_nodes(root, curator, for_nodes, listed)
         left = int(curator.left(root)[0])
         if listed:
             self._keep("at most", curator.measure(root, AtMost(theta), left, why="degrees at most k"), 0)
@@ -192,15 +188,11 @@ class DegreeSequence(Configured):
         thetas = self._bounds()
         part = Fraction(1, 5) if rest > NANO // 10 else Fraction(12, 100)
         cost = [(theta + 1) ** 2 if listed else 2 * theta * theta for theta in thetas]
-        if self.settings.mode == "rps":
+        if self.in_ranges:
             # Each of about theta ranges of degrees gets noise of scale 4 theta / rest, because half of the budget
             # counts. In edges, half of the sum of degrees, that noise has a deviation of 1.6 theta^2.5 / rest.
             part, cost = NOISE_PART, [8 * math.isqrt(theta**5) // 5 for theta in thetas]
         penalties = [int(part * c * NANO / max(1, rest)) for c in cost]
-        nodes = known_nodes(self.answers) if self.settings.mode == "rps" else None
-        if nodes is not None:
-            limit = max(1, nodes + nodes_error(self.answers))
-            penalties = [_limited(one, limit * theta // EVEN) for one, theta in zip(penalties, thetas, strict=True)]
         if len(thetas) == 1:
             return thetas[0]
         bounds = Bounds(thetas, tuple(min(2**60, one) for one in penalties))
@@ -209,7 +201,7 @@ class DegreeSequence(Configured):
     def _bounds(self) -> tuple[int, ...]:
         """The bounds to choose from; they follow from public values."""
         most = min(self.schema.max_degree or LADDER, self._largest())
-        if self.settings.mode == "rps":
+        if self.in_ranges:
             most = min(most, MOST_BINS - 1)
         return tuple(1 << i for i in range(most.bit_length()) if 1 << i <= most)
 
@@ -227,10 +219,9 @@ class DegreeSequence(Configured):
     def _rps(self, theta: int, nodes: int | None = None) -> RPS:
         """RPS on degrees from 0 to theta; `nodes` is the public or noisy number of nodes, None if it is unknown."""
         attribute = Attribute("degree", Steps(type="integer", first=0, step=1, grid=theta + 1), nullable=False)
-        settings: Mapping[str, object] = PUBLISHED if self.preset == "paper" else {}
         domain = Domain((attribute,), None, ("degree",))
         # No own error: it would be relative to the projected degrees, not to those of the graph.
-        return RPS(domain, preset="default", bins=MOST_BINS, accuracy_share=0, records=nodes, **settings)
+        return RPS(domain, preset="default", bins=MOST_BINS, accuracy_share=0, records=nodes, **PUBLISHED)
 
     def _ranges(self, inner: RPS, generator: Dice) -> Results:
         """The release of RPS. Noise alone may require billions of nodes; then fewer are drawn, and the summary says
@@ -254,16 +245,6 @@ class DegreeSequence(Configured):
 
     def _keep(self, question: str, noisy: Noisy, first: int) -> None:
         self.answers.add(question, noisy, first)
-
-
-def _limited(penalty: int, limit: int) -> int:
-    """The penalty up to the limit, above it the limit times the fourth root of their quotient; in whole numbers, so
-    that all machines agree.
-
-    >>> _limited(9, 10), _limited(1000, 100), _limited(160_000, 10)
-    (9, 177, 112)
-    """
-    return penalty if penalty <= limit else math.isqrt(math.isqrt(limit**3 * penalty))
 
 
 def _domain(curator: Curator) -> GraphDomain:

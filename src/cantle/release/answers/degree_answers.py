@@ -8,10 +8,10 @@ beyond the bound, except that they are among those that reach the bound.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log2, nan
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
@@ -77,6 +77,24 @@ class DegreeAsker(Asker):
     def workload(self, seed: int) -> NoReturn:  # noqa: ARG002
         raise VerifyError("release.json states an accuracy, which is not measured for graphs")
 
+    def estimate(self, question: Question, drawn: int, confidence: float) -> Estimate:
+        """The answer, whose interval also allows for nodes that seem to have fewer edges, because the bound removed
+        some: their number is a guess."""
+        made = super().estimate(question, drawn, confidence)
+        moved = [_number(question, degrees) - drawn for degrees in self._restored]
+        low, high = (float(end / self.share_drawn) for end in (min(0, *moved), max(0, *moved)))
+        return replace(made, low=max(0.0, made.low + low), high=made.high + high)
+
+    @cached_property
+    def _restored(self) -> list[Codes]:
+        """The degrees if as many more edges had been removed as the counts let expect."""
+        groups, degrees = self._release.groups, self.codes(DEGREE)
+        if "question" not in groups.columns or _has(groups, "sorted"):
+            return [degrees]
+        opened: Any = self.opened
+        restored: list[Codes] = opened.restored(_lost_edges(groups, degrees, deviations=0.0))
+        return restored
+
     def mean(self, column: str, question: Question, confidence: float) -> Estimate:
         """The mean degree of the released nodes that a question holds for, with an interval for the noise of the
         counts.
@@ -91,8 +109,8 @@ class DegreeAsker(Asker):
         groups, degrees = self._release.groups, self.codes(DEGREE)
         if "question" not in groups.columns:
             raise ParameterError(
-                "this release counted ranges of degrees, which do not say the mean; publish with mode=counts, or ask "
-                "for counts"
+                "this release counted ranges of degrees, which do not say the mean; publish with preset default, or "
+                "ask for counts"
             )
         inside = self.inside(question)
         if not inside.any():
@@ -102,28 +120,32 @@ class DegreeAsker(Asker):
         total, noise = _sum_of_distances(groups, degrees, question, mean, of_nodes)
         shifted, margin = mean + total / nodes, noise.margin(confidence) / nodes
         low, high = max(0.0, min(mean, shifted) - margin), max(mean, shifted) + margin
-        lost = _lost_edges(groups, degrees, question)
+        beyond = not _has(groups, "sorted") and _beyond(question, int(_counted(groups)[0][-1]), False)
+        lost = _lost_edges(groups, degrees) if beyond else 0.0
         if not lost:
             return Estimate(mean, low, high, confidence, NOISE_ONLY)
         note = "the upper end allows for edges that the bound on degrees removed"
         return Estimate(mean, low, high + 2 * lost / nodes, confidence, LIMITS, note)
 
 
+def _number(question: Question, degrees: Codes) -> int:
+    """How many of these degrees a question holds for."""
+    return int(np.broadcast_to(holds(question, lambda _: degrees), len(degrees)).sum())
+
+
 FLATTEST, STEEPEST = 1.3, 3.0
 """The powers by which numbers of nodes of high degree are taken to fall at least, and at most."""
 
 
-def _lost_edges(groups: pl.DataFrame, degrees: Codes, question: Question) -> float:
-    """How many edges the bound may have removed that nothing measured; 0 if the question is not about such degrees.
+def _lost_edges(groups: pl.DataFrame, degrees: Codes, deviations: float = 1.0) -> float:
+    """How many edges the bound may have removed that nothing measured.
 
     If the numbers of nodes of degree at least k go on beyond the bound as a power of k, as they fell before it, then
     the edges found between the bound and the bound for counting edges say how many lie beyond both. Real degrees end
-    more steeply, so that this is an upper end. One deviation is added for the noise.
+    more steeply, so that this is an upper end. So many deviations are added for the noise.
     """
     k, noisy, spread = _counted(groups)
     bound = int(k[-1])
-    if _has(groups, "sorted") or not _beyond(question, bound, False):
-        return 0.0
     half, full = (int((degrees >= at).sum()) for at in (bound / 2, bound))
     power = min(STEEPEST, max(FLATTEST, log2(half / full))) if full else STEEPEST
     edges = groups.filter(groups["question"] == "kept edges")
@@ -131,11 +153,11 @@ def _lost_edges(groups: pl.DataFrame, degrees: Codes, question: Question) -> flo
     if _has(groups, "at most"):
         number, uncertain = _number_of_nodes(groups)
         above, unsure = number - above, spread + uncertain
-    if not len(edges):
-        return float(max(0.0, above[-1] + unsure[-1] ** 0.5)) * bound / (power - 1)
+    if not len(edges) or edges["k"][0] == bound:
+        return float(max(0.0, above[-1] + deviations * unsure[-1] ** 0.5)) * bound / (power - 1)
     between = float(edges["noisy"][0] - above.sum() / 2)
     deviation = (float(variances(edges)[0]) + float(unsure.sum()) / 4) ** 0.5
-    return max(0.0, between + deviation) / ((edges["k"][0] / bound) ** (power - 1) - 1)
+    return max(0.0, between + deviations * deviation) / ((edges["k"][0] / bound) ** (power - 1) - 1)
 
 
 def _sum_of_distances(

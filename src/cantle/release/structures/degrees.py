@@ -15,7 +15,7 @@ from cantle.drawing.counts import Dice
 from cantle.drawing.group_frames import leaves_from
 from cantle.drawing.tree import Leaves
 from cantle.errors import VerifyError
-from cantle.methods.degrees.results import FEW_EDGES, PAID, Answers, degree_results, edges_bound
+from cantle.methods.degrees.results import FEW_EDGES, PAID, Answers, degree_results, edges_bound, with_lost_edges
 from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Regions, Share, regions_of, sum_of, variances
@@ -122,7 +122,7 @@ class Opened(structures.Opened):
         wanted, whys = self._manifest.summary.get("nodes_wanted"), {one.why for one in self._manifest.receipt.charges()}
         # The counts add up to the number of nodes, if that was public or measured for itself.
         declared = None if SIZE in whys else wanted or len(self._degrees)
-        how = Counting(self._manifest.parameters["preset"] != "paper", declared=declared)
+        how = Counting(False, declared=declared)
         yield from leaf_problems(self._release, self._domain, nodes, leaves, how, wanted)
         held = np.searchsorted(self._degrees, leaves.hi[:, 0]) - np.searchsorted(self._degrees, leaves.lo[:, 0])
         if not np.array_equal(held, leaves.count[:, 0]):
@@ -175,6 +175,14 @@ class Opened(structures.Opened):
 
     def _rows(self, *questions: str) -> pl.DataFrame:
         return self._groups.filter(self._groups["question"].is_in(list(questions)))
+
+    def restored(self, more: float) -> list[Ints]:
+        """The released degrees with so many more edges, whose ends below the bound are at nodes in proportion to their
+        degrees, or at any node alike."""
+        degrees, theta = self._degrees, self._manifest.summary["theta"]
+        counts = np.bincount(np.minimum(degrees, theta), minlength=theta + 1).astype(float)
+        edges = float(degrees.sum()) / 2 + more
+        return [with_lost_edges(counts, len(degrees), edges, evenly) for evenly in (0.0, 1.0)]
 
     # ---- more records, show, report -----------------------------------------------------------------------
 
