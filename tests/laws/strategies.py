@@ -15,7 +15,7 @@ from cantle.trusted.core.budget import Budget, Unit
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry import value_sets
-from cantle.trusted.geometry.boxes import BoxRule, Cuts, Frontier, SetCuts, Slices, cut_counts
+from cantle.trusted.geometry.boxes import BoxRule, Cuts, Frontier, Slices, cut_counts
 from cantle.trusted.noise import Noise, Seeded
 
 
@@ -102,7 +102,7 @@ def slices(attribute: list[int], points: list[list[int]]) -> Slices:
     return Slices(np.array(attribute, dtype=np.int64), starts, flat)
 
 
-def set_cuts_of(draw: st.DrawFn, nodes: Frontier, sizes: tuple[int, ...]) -> SetCuts:
+def set_cuts_of(draw: st.DrawFn, nodes: Frontier, sizes: tuple[int, ...]) -> Cuts:
     """Random divisions of the sets of small columns, and cuts at points of the others."""
     rows = []
     for lo, hi, able in zip(nodes.lo, nodes.hi, cut_counts(nodes) > 0, strict=True):
@@ -113,7 +113,7 @@ def set_cuts_of(draw: st.DrawFn, nodes: Frontier, sizes: tuple[int, ...]) -> Set
             rows.append((a, draw(st.integers(-1, 6)), sum(1 << code for code in part)))
         else:
             rows.append((a, draw(st.integers(int(lo[a]) + 1, int(hi[a]) - 1)), 0))
-    return SetCuts(*np.array(rows, dtype=np.int64).reshape(len(rows), 3).T.copy())
+    return Cuts(*np.array(rows, dtype=np.int64).reshape(len(rows), 3).T.copy())
 
 
 def rule_of(draw: st.DrawFn, nodes: Frontier, sizes: tuple[int, ...] = ()) -> BoxRule:

@@ -58,7 +58,7 @@ from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.graph import GraphEngine
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
-from cantle.trusted.geometry.boxes import Cuts, Frontier, SetCuts, Slices
+from cantle.trusted.geometry.boxes import Cuts, Frontier, Slices
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions, popcount
 from cantle.trusted.noise import Lanes, Noise, Rate, Seeded
@@ -472,10 +472,10 @@ def test_sets_are_of_small_columns_of_tables() -> None:
     part, nothing = np.array([1]), np.array([0])
     narrow = wide.split(wide.root(), Cuts(np.array([0]), np.array([4]))).take(slice(0, 1))
     with pytest.raises(ParameterError, match="with few values"):
-        wide.split(narrow, SetCuts(nothing, nothing, part))
+        wide.split(narrow, Cuts(nothing, nothing, part))
     with pytest.raises(ParameterError, match="not candidates"):
         wide.choose(narrow, AllCuts((20, 3), 1, sets=(True, False)), BALANCE, 5, why="c")
-    sets = wide.split(narrow, SetCuts(part, nothing, np.array([0b101])))
+    sets = wide.split(narrow, Cuts(part, nothing, np.array([0b101])))
     for divided in ((), (False, False)):
         with pytest.raises(ParameterError, match="not candidates"):
             wide.choose(sets.take(slice(0, 1)), AllCuts((20, 3), 1, sets=divided), BALANCE, 5, why="c")
@@ -485,7 +485,7 @@ def test_sets_are_of_small_columns_of_tables() -> None:
 @pytest.mark.parametrize(
     "cuts",
     [
-        SetCuts(np.array([0, 0]), np.array([0, 0]), np.array([1])),
+        Cuts(np.array([0, 0]), np.array([0, 0]), np.array([1])),
         Cuts(np.array([0]), np.array([1, 1])),
         Cuts(np.array([7, 7]), np.array([1, 1])),
         Cuts(np.array([0, 0]), np.array([1])),

@@ -18,7 +18,7 @@ from cantle.trusted.core.keys import OneWays
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry import value_sets
-from cantle.trusted.geometry.boxes import BoxRule, Cuts, Frontier, SetCuts, Slices, cut_counts
+from cantle.trusted.geometry.boxes import BoxRule, Cuts, Frontier, Slices, cut_counts
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions, unrank
 from tests.effort import examples
 from tests.laws.strategies import Table, able, all_tables, in_box, rule_of, slices, tables
@@ -145,7 +145,7 @@ def divided_wrongly(records: int) -> list[tuple[Table, int]]:
     some record in a child whose set does not have its code, or in none (Claim 70)."""
     root, wrong = Frontier.root((4,)), []
     for table, left in product(all_tables((4,), 1, records), range(1, 15)):
-        engine, rule = table.engine(), SetCuts(np.array([0]), np.array([0]), np.array([left]))
+        engine, rule = table.engine(), Cuts(np.array([0]), np.array([0]), np.array([left]))
         engine.split(np.array([0]), rule)
         children = rule.children(root, 1)
         ((_, _, counts),) = engine.tally(np.arange(2), OneWays((0,), (4,), 1))
@@ -161,8 +161,8 @@ def test_divisions_put_every_record_of_every_small_table_in_its_set() -> None:
 
 
 def test_wrong_divisions_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    sound = SetCuts.child
-    monkeypatch.setattr(SetCuts, "child", lambda self, node, codes: sound(self, node, np.asarray(codes) ^ 1))
+    sound = Cuts.child
+    monkeypatch.setattr(Cuts, "child", lambda self, node, codes: sound(self, node, np.asarray(codes) ^ 1))
     assert divided_wrongly(1)
 
 
@@ -181,9 +181,9 @@ def test_every_set_has_a_span_of_its_own() -> None:
 @pytest.mark.parametrize(("column", "left"), [(0, -1), (0, 0b1111), (0, 0b10000), (1, 0b11), (2, 1), (0, 256)])
 def test_sets_outside_a_region_do_not_fit(column: int, left: int) -> None:
     root = Frontier.root(SMALL)
-    assert not SetCuts(np.array([column]), np.array([0]), np.array([left])).fits(root)
-    assert not SetCuts(np.array([0]), np.array([0]), np.array([1.0])).fits(root)
-    assert SetCuts(
+    assert not Cuts(np.array([column]), np.array([0]), np.array([left])).fits(root)
+    assert not Cuts(np.array([0]), np.array([0]), np.array([1.0])).fits(root)
+    assert Cuts(
         np.array(
             [
                 0,
@@ -192,9 +192,9 @@ def test_sets_outside_a_region_do_not_fit(column: int, left: int) -> None:
         np.array([0]),
         np.array([0b1010]),
     ).fits(root)
-    below = SetCuts(np.array([0]), np.array([0]), np.array([0b1010])).children(root, 1)
-    assert not SetCuts(np.array([0, 0]), np.array([0, 0]), np.array([0b0010, 0b0010])).fits(below)
-    assert SetCuts(np.array([0, 1]), np.array([0, 1]), np.array([0b0010, 0])).fits(below)
+    below = Cuts(np.array([0]), np.array([0]), np.array([0b1010])).children(root, 1)
+    assert not Cuts(np.array([0, 0]), np.array([0, 0]), np.array([0b0010, 0b0010])).fits(below)
+    assert Cuts(np.array([0, 1]), np.array([0, 1]), np.array([0b0010, 0])).fits(below)
 
 
 @given(levels())
@@ -279,7 +279,7 @@ def test_choices_are_the_distinct_cuts_strictly_inside_the_region(case, data) ->
             for choice in range(number.max()):
                 cuts = candidates.cuts(nodes, np.minimum(choice, number - 1))
                 assert cuts.fits(nodes)
-                left = cuts.left.tolist() if isinstance(cuts, SetCuts) else [0] * len(nodes)
+                left = [0] * len(nodes) if cuts.left is None else cuts.left.tolist()
                 for i, cut in enumerate(zip(cuts.attribute.tolist(), cuts.point.tolist(), left, strict=True)):
                     if choice < number[i]:
                         assert cut not in seen[i]
@@ -336,7 +336,7 @@ def test_literal_candidates_all_have_the_weight_1(case, data) -> None:
 def test_a_cut_on_the_edge_or_off_the_domain_is_not_inside(case) -> None:
     table, walk = case
     for nodes, cuts, _ in walk:
-        if not isinstance(cuts, Cuts):
+        if not isinstance(cuts, Cuts) or cuts.left is not None:
             continue
         rows = np.arange(len(nodes))
         for point in (nodes.lo[rows, cuts.attribute], nodes.hi[rows, cuts.attribute]):

@@ -231,4 +231,4 @@ def test_a_wrong_number_of_children_is_refused(times: list[float]) -> None:
 def test_equal_charges_compare_equal() -> None:
     charge = Charge("a", "measure", 5, 1, 0)
     assert charge == Charge("a", "measure", 5, 1, 0)
-    assert charge.to_dict() == {"why": "a", "verb": "measure", "epsilon_nano": 5, "sensitivity": 1, "depth": 0}
+    assert vars(charge) == {"why": "a", "verb": "measure", "epsilon_nano": 5, "sensitivity": 1, "depth": 0}

@@ -13,7 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from itertools import combinations_with_replacement, product
@@ -37,7 +37,7 @@ from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.base import Engine
 from cantle.trusted.counting.words import CHUNK_CELLS, Batch, WordEngine
-from cantle.trusted.geometry.boxes import Cuts, SetCuts
+from cantle.trusted.geometry.boxes import Cuts
 
 Record = tuple[int, ...]
 """One code per column, then the class."""
@@ -291,8 +291,8 @@ def _as_text(answer: object) -> str:
             return str(answer.value.tolist())
         case NoisyCells():
             return str((answer.rows.tolist(), answer.cells.tolist(), answer.value.tolist(), answer.rate_num.tolist()))
-        case Cuts() | SetCuts():
-            return str([getattr(answer, part.name).tolist() for part in fields(answer)])
+        case Cuts():
+            return str([part.tolist() for part in vars(answer).values() if part is not None])
     return repr(answer)
 
 
@@ -308,7 +308,7 @@ def shown(method: TreeRun, noise: Enumerating, receipt: ReceiptFields, *, leaves
     for ids, noisy in tree.sizes:
         lines.append(f"sizes of {ids.tolist()}: {noisy.value.tolist()} at {noisy.rate_num.tolist()}")
     for ids, cuts in tree.cuts.values():
-        said = [f"{part.name} {getattr(cuts, part.name).tolist()}" for part in fields(cuts)]
+        said = [f"{name} {part.tolist()}" for name, part in vars(cuts).items() if part is not None]
         lines.append(f"cuts of {ids.tolist()}: {', '.join(said)}")
     cells: list[int] = []
     for nodes, measured, path in tree.leaves:

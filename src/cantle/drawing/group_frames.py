@@ -195,6 +195,7 @@ def tree_frame(domain: Domain, tree: Tree) -> pl.DataFrame:
     attribute, point = np.full(count, -1, dtype=np.int64), np.zeros(count, dtype=np.int64)
     for ids, cuts in tree.cuts.values():
         assert isinstance(cuts, Cuts), "such a frame has no place for more than two children"
+        assert cuts.left is None, "nor for sets of values"
         attribute[ids], point[ids] = cuts.attribute, cuts.point
     names = pl.Series([a.name for a in domain.attributes] + [None], dtype=pl.String)
     frame = pl.DataFrame(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -140,8 +139,9 @@ class Ask:
         first = candidates.cuts(nodes, np.zeros(len(nodes), np.int64))
         if open_.any():
             chosen = self.curator.choose(nodes.take(open_), candidates, judge, price, why="split")
-            for part in fields(first):
-                getattr(first, part.name)[open_] = getattr(chosen, part.name)
+            for name, part in vars(chosen).items():
+                if part is not None:
+                    getattr(first, name)[open_] = part
         return Cut(regions, first)
 
     def counts(self, leaves: Regions) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from cantle.errors import ParameterError, raise_alone
 from cantle.schema.domain import Attribute, Domain, Labels
 from cantle.trusted.core.arrays import Bools, Floats, Ints
-from cantle.trusted.geometry.boxes import BoxRule, Cuts, Frontier, SetCuts, Slices, cut_counts
+from cantle.trusted.geometry.boxes import BoxRule, Cuts, Frontier, Slices, cut_counts
 
 Column = str | int | Ints
 """Which column to cut: its name, "in turn", "widest", its number, or one number per region."""
@@ -188,7 +188,6 @@ def join(*cuts: Cut) -> Cut:
 
 def _points(rule: BoxRule) -> list[Ints]:
     """The points of each region."""
-    assert not isinstance(rule, SetCuts), "only rps divides sets of values"
     if isinstance(rule, Cuts):
         return list(rule.point.reshape(-1, 1))
     return np.split(rule.points, rule.starts[1:-1])

@@ -14,7 +14,7 @@ from cantle.trusted.claims.queries import Histogram, Size
 from cantle.trusted.claims.table_queries import LabelCounts
 from cantle.trusted.core.keys import CodeTable, GridBins, GridCells, OneWayEach, OneWays
 from cantle.trusted.counting.words import CellKey, TableKey, Tables
-from cantle.trusted.geometry.boxes import BoxRule, SetCuts, Slices
+from cantle.trusted.geometry.boxes import BoxRule, Cuts, Slices
 from cantle.trusted.geometry.cross_tables import CrossTable, LabelTree
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import PARTS
@@ -60,7 +60,7 @@ class NaiveEngine(Tables):
         new: list[list[Record]] = []
         for i, position in enumerate(positions.tolist()):
             column = rule.attribute[i]
-            if isinstance(rule, SetCuts) and rule.left[i]:
+            if isinstance(rule, Cuts) and rule.left is not None and rule.left[i]:
                 for side in (True, False):
                     inside = [(int(rule.left[i]) >> one[0][column] & 1 == 1) == side for one in self.regions[position]]
                     new.append([one for one, here in zip(self.regions[position], inside, strict=True) if here])

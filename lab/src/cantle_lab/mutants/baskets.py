@@ -25,13 +25,13 @@ def _cut_by_popularity(
 ) -> Ints:
     """Long records count in full for their most popular items, instead of in parts for all their items."""
     held = np.bincount(items, minlength=universe)
-    counts = np.zeros(3 * universe, dtype=np.int64)
+    counts = np.zeros((1 + singles + strata) * universe, dtype=np.int64)
     for first, last in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         mine = sorted(items[first:last].tolist(), key=lambda item: (-held[item], item))[:most]
-        stratum = 2 if last - first > most else int(last - first > 1)
-        times = most if singles and stratum == 0 else 1
+        stratum = int(singles and last - first > 1) + int(strata and last - first > most)
+        times = most if singles and last - first == 1 else 1
         counts[np.array(mine) + universe * stratum] += times * PARTS
-    return basket_counts.merge_strata(counts, strata, singles)
+    return counts
 
 
 def _whole_items(_original: object) -> Callable[..., Ints]:

@@ -21,7 +21,7 @@ from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.keys import OneWays
 from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.words import WordEngine
-from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier, Ints, SetCuts
+from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier, Ints
 from cantle.trusted.noise import Lanes, Rate
 from cantle_lab.mutants.patches import INFINITE, Call, exact_of, inside, instead, leak, variant
 
@@ -183,12 +183,12 @@ def _unpaid_vote(_original: Call, self: RPS, regions: Regions, ask: Ask) -> None
 
 
 @variant
-def _in_both_children(original: Call, self: WordEngine, positions: Ints, cuts: Cuts | SetCuts) -> None:
+def _in_both_children(original: Call, self: WordEngine, positions: Ints, cuts: Cuts) -> None:
     """Records just left of a cut, or with the lowest value of a set, are counted on its right as well."""
     twins = [np.zeros((0, self._layout.words), np.uint64)]
     for rows, local in self._read(positions):
         code = self._layout.pick(rows.T, cuts.attribute[local])
-        twins.append(rows[code == (cuts.point[local] - 1 if isinstance(cuts, Cuts) else 0)])
+        twins.append(rows[code == (cuts.point[local] - 1 if cuts.left is None else 0)])
     original(self, positions, cuts)
     # One region is split here, so its right child is the last.
     self._rows = np.concatenate([self._rows, *twins])

@@ -20,7 +20,7 @@ from cantle.trusted.claims.terms import TermScore
 from cantle.trusted.core.keys import Domain, OneWayEach, OneWays
 from cantle.trusted.counting.base import TableEngine
 from cantle.trusted.geometry import value_sets
-from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, SetCuts, cut_counts
+from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, cut_counts
 from cantle.trusted.geometry.item_partitions import Partitions
 
 
@@ -124,7 +124,7 @@ class _CutCandidates(ABC):
             weights_of = alike if self.literal else self.inverse_weights(nodes.take(slice(first, last)))
             yield Scored(first, last, exact_scores, starts, inverse_weights=weights_of)
 
-    def answer(self, nodes: Frontier, chosen: Sequence[Chosen[Scored]]) -> Cuts | SetCuts:
+    def answer(self, nodes: Frontier, chosen: Sequence[Chosen[Scored]]) -> Cuts:
         return self.cuts(nodes, np.concatenate([np.zeros(0, np.int64), *(one.row for one in chosen)]))
 
     @property
@@ -145,7 +145,7 @@ class _CutCandidates(ABC):
         """Public weights 1/w of the candidates of these regions, unless they are literal; None if all are the same."""
 
     @abstractmethod
-    def cuts(self, nodes: Frontier, choice: Ints) -> Cuts | SetCuts:
+    def cuts(self, nodes: Frontier, choice: Ints) -> Cuts:
         """The cut with each region's chosen number."""
 
     def _each(self, nodes: Frontier) -> Ints:
@@ -169,14 +169,14 @@ class _CutCandidates(ABC):
         place[by_set] = value_sets.HALVES[place[by_set]]
         return place + np.repeat(before.reshape(-1), many)
 
-    def _cuts(self, nodes: Frontier, attribute: Ints, within: Ints) -> Cuts | SetCuts:
+    def _cuts(self, nodes: Frontier, attribute: Ints, within: Ints) -> Cuts:
         """The cuts with these numbers among those of an attribute."""
         number = self._first(nodes)[np.arange(len(nodes)), attribute] + within
         if not any(self.sets):
             return Cuts(attribute, number + 1)
         divided = np.array(self.sets)[attribute]
         left = value_sets.HALVES[np.where(divided, number, 0)]
-        return SetCuts(attribute, np.where(divided, 0, number + 1), np.where(divided, left, 0))
+        return Cuts(attribute, np.where(divided, 0, number + 1), np.where(divided, left, 0))
 
     def _all_have_some(self, nodes: Frontier, domain: Domain, quality: Quality) -> bool:
         known = type(quality) in (*CUT_QUALITIES, TermScore) and type(self.literal) is bool
@@ -249,7 +249,7 @@ class AllCuts(_CutCandidates):
         each = self._each(nodes).reshape(-1)
         return np.repeat(each, each)
 
-    def cuts(self, nodes: Frontier, choice: Ints) -> Cuts | SetCuts:
+    def cuts(self, nodes: Frontier, choice: Ints) -> Cuts:
         each = self._each(nodes)
         ends = np.cumsum(each, axis=1)
         attribute = (choice[:, None] >= ends).sum(axis=1)
@@ -293,7 +293,7 @@ class CutsOf(_CutCandidates):
     def inverse_weights(self, nodes: Frontier) -> None:  # noqa: ARG002
         return None
 
-    def cuts(self, nodes: Frontier, choice: Ints) -> Cuts | SetCuts:
+    def cuts(self, nodes: Frontier, choice: Ints) -> Cuts:
         return self._cuts(nodes, self.attribute, choice)
 
 

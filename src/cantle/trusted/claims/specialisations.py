@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from cantle.trusted.claims.scores import (
 )
 from cantle.trusted.core.answers import Pick
 from cantle.trusted.core.keys import CodeTable, Domain, GridBins, are_ints
+from cantle.trusted.counting.base import TableEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.grid import Grid
 
@@ -40,19 +41,6 @@ MOST_HANDICAP = 1 << 60
 MOST_TABLE = 1 << 26  # most counts of one binned grid, which are all in memory
 
 Span = tuple[int, int]
-
-
-class ExactCounts(Protocol):
-    """The part of an engine that candidates may use: exact counts of their own tables."""
-
-    def occupied(self, key: CodeTable) -> tuple[Ints, Ints]:
-        """Occupied entries, ascending, and their counts."""
-
-    def place(self, grid: Grid) -> None:
-        """Sets the grid whose cells `dense` counts."""
-
-    def dense(self, key: GridBins) -> Ints:
-        """All counts, shape (cells, classes, width)."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +103,7 @@ class _Specialisations(ABC):
 
     def exact_scores(
         self,
-        engine: ExactCounts,
+        engine: TableEngine,
         positions: Ints,  # noqa: ARG002
         nodes: Frontier,  # noqa: ARG002
         quality: Quality,
@@ -123,7 +111,7 @@ class _Specialisations(ABC):
         yield self.score(engine, quality)
 
     @abstractmethod
-    def score(self, engine: ExactCounts, quality: Quality) -> ScoredSplits:
+    def score(self, engine: TableEngine, quality: Quality) -> ScoredSplits:
         """The scores of all candidates."""
 
     def answer(self, nodes: Frontier, chosen: Sequence[Chosen[ScoredSplits]]) -> list[Pick]:  # noqa: ARG002
@@ -139,7 +127,7 @@ class _Specialisations(ABC):
 # ---- from tables to scores ------------------------------------------------------------------------------------
 
 
-def code_table(engine: ExactCounts, key: CodeTable) -> tuple[Ints, Ints]:
+def code_table(engine: TableEngine, key: CodeTable) -> tuple[Ints, Ints]:
     """The occupied codes of an attribute in order, and their class counts (codes, classes)."""
     entries, exact_counts = engine.occupied(key)
     codes, label = np.divmod(entries, key.classes)
@@ -214,7 +202,7 @@ class JointSplits(_Specialisations):
             and all(v.span in self.grid.spans(v.attribute) for v in self.values)
         )
 
-    def score(self, engine: ExactCounts, quality: Quality) -> ScoredSplits:
+    def score(self, engine: TableEngine, quality: Quality) -> ScoredSplits:
         assert isinstance(quality, Additive)
         engine.place(self.grid)
         by_attribute: dict[int, dict[Span, int]] = {}
@@ -241,7 +229,7 @@ class JointSplits(_Specialisations):
         children = self.values[value].children
         return even_points(*span, self.points) if children is None else np.array([lo for lo, _ in children[1:]])
 
-    def _by_span(self, engine: ExactCounts, attribute: int, inner: list[Ints], after: int) -> Ints:
+    def _by_span(self, engine: TableEngine, attribute: int, inner: list[Ints], after: int) -> Ints:
         """Counts (cells before, spans, cells after, classes, bins), before and after in the order of attributes."""
         starts = np.union1d(self.grid.edges[attribute][:-1], np.concatenate(inner))
         number = np.concatenate([np.arange(len(points) + 1) for points in inner])
@@ -299,7 +287,7 @@ class SplitPoints(_Specialisations):
         alike = all(v.attribute == attribute and v.children is None for v in self.values)
         return apart and alike and self.size == sizes[attribute]
 
-    def score(self, engine: ExactCounts, quality: Quality) -> ScoredSplits:
+    def score(self, engine: TableEngine, quality: Quality) -> ScoredSplits:
         code, counts = code_table(engine, CodeTable(self.values[0].attribute, self.size, self.classes))
         parts = []
         for i, v in enumerate(self.values):
@@ -332,7 +320,7 @@ class OneValue(_Specialisations):
         right = right and type(self.literal) is bool
         return right and all(v.children is not None for v in self.values)
 
-    def score(self, engine: ExactCounts, quality: Quality) -> ScoredSplits:
+    def score(self, engine: TableEngine, quality: Quality) -> ScoredSplits:
         below: dict[int, tuple[Ints, Ints]] = {}
         for attribute in {v.attribute for v in self.values}:
             code, counts = code_table(engine, CodeTable(attribute, self.sizes[attribute], self.classes))

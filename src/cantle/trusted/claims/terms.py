@@ -94,6 +94,9 @@ def _is_step(step: object, before: int) -> bool:
     return type(number) is int and all(type(one) is int and 0 <= one < before for one in takes)
 
 
+_VALUES = {"plus": np.add, "minus": np.subtract, "abs": np.abs, "minimum": np.minimum, "maximum": np.maximum}
+
+
 def _value(word: str, given: list[Ints], number: int) -> Ints:
     """The values of a step, given both sides and the steps that it takes."""
     left, right, *taken = given
@@ -104,18 +107,10 @@ def _value(word: str, given: list[Ints], number: int) -> Ints:
             return right
         case "constant":
             return 0 * left + number
-        case "plus":
-            return taken[0] + taken[1]
-        case "minus":
-            return taken[0] - taken[1]
         case "times":
             return number * taken[0]
-        case "abs":
-            return np.abs(taken[0])
-        case "minimum":
-            return np.minimum(taken[0], taken[1])
         case _:
-            return np.maximum(taken[0], taken[1])
+            return np.asarray(_VALUES[word](*taken))
 
 
 def _span(word: str, spans: list[Span], number: int) -> Span:

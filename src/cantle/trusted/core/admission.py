@@ -26,7 +26,7 @@ from cantle.trusted.claims.views import VIEW_QUERIES, ViewSpikes
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.keys import Counted, MergedOneWays, OneWays, finest
 from cantle.trusted.counting.base import Engine, Rule
-from cantle.trusted.geometry.boxes import BOX_RULES, Frontier, SetCuts
+from cantle.trusted.geometry.boxes import BOX_RULES, Cuts, Frontier
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
 
 Regions = Frontier | Partitions
@@ -119,7 +119,7 @@ def admit_rule(rule: Rule[Nodes] | Projection | ShorterSets, nodes: Nodes, engin
             "each region needs one cut, or several in ascending order, strictly inside it; sub-partitions must be "
             "distinct and in order"
         )
-    elif isinstance(rule, SetCuts) and not rule.divides_small(engine.domain):
+    elif isinstance(rule, Cuts) and not rule.divides_small(engine.domain):
         raise ParameterError("only columns of tables with few values can be cut into sets")
 
 

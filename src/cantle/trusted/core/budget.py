@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational, Real
-from typing import TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -43,37 +43,8 @@ Price = int | Ints
 """Nano-units of epsilon, one number for all regions or one per region."""
 
 
-class UnitFields(TypedDict):
-    """A unit in release.json."""
-
-    kind: str
-    max_records: int
-
-
-class ChargeFields(TypedDict):
-    """A charge in release.json."""
-
-    why: str
-    verb: str
-    epsilon_nano: int
-    sensitivity: int
-    depth: int
-
-
-class PathFields(TypedDict):
-    """A kind of path in release.json."""
-
-    path: int
-    epsilon_nano: int
-    charges: list[ChargeFields]
-
-
-class ReceiptFields(TypedDict):
-    """The receipt in release.json: the unit, and what was spent."""
-
-    unit: UnitFields
-    epsilon_nano: int
-    paths: list[PathFields]
+ReceiptFields = dict[str, Any]
+"""The receipt as release.json has it: the unit, and what was spent. Readers of releases know its fields by type."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +67,7 @@ class Unit:
             return f"{UNITS['person']}, up to {self.max_records} record{'s' * (self.max_records > 1)}"
         return UNITS[self.kind]
 
-    def to_dict(self) -> UnitFields:
+    def to_dict(self) -> dict[str, str | int]:
         return {"kind": self.kind, "max_records": self.max_records}
 
 
@@ -109,15 +80,6 @@ class Charge:
     epsilon_nano: int
     sensitivity: int
     depth: int
-
-    def to_dict(self) -> ChargeFields:
-        return {
-            "why": self.why,
-            "verb": self.verb,
-            "epsilon_nano": self.epsilon_nano,
-            "sensitivity": self.sensitivity,
-            "depth": self.depth,
-        }
 
 
 def nano_of(epsilon: object, example: str = "--epsilon 1 or epsilon=0.5") -> int:
@@ -275,11 +237,11 @@ class Budget:
 
     def receipt(self) -> ReceiptFields:
         """The charges of every kind of path that ended in a leaf; a leaf refers to its kind by number."""
-        paths = list[PathFields]()
+        paths = list[dict[str, object]]()
         for kind in np.unique(self._path[~self._split]).tolist():
             charges = self._charges(kind)
             spent = sum(charge.epsilon_nano for charge in charges)
-            paths.append({"path": kind, "epsilon_nano": spent, "charges": [c.to_dict() for c in charges]})
+            paths.append({"path": kind, "epsilon_nano": spent, "charges": [dict(vars(charge)) for charge in charges]})
         return {"unit": self.unit.to_dict(), "epsilon_nano": self.total, "paths": paths}
 
 

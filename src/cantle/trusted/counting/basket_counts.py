@@ -45,33 +45,13 @@ def count_items(
     >>> count_items(np.array([0, 1, 3]), np.array([2, 0, 2]), 3, 2, False, True).tolist()
     [0, 0, 10080, 5040, 0, 5040]
     """
-    counts = np.zeros(3 * universe, dtype=np.int64)
-    parts = item_parts(np.arange(int(np.diff(starts).max(initial=1)) + 1), most)
-    if singles:
-        parts[1] = most * parts[1]
-    _add_items(starts, items, parts, most, counts)
-    return merge_strata(counts, strata, singles)
-
-
-def merge_strata(counts: Ints, strata: bool, singles: bool) -> Ints:
-    """Counts of three strata (records of one item, short and long records), with strata added up that are not wanted
-    apart.
-
-    >>> merge_strata(np.array([1, 2, 30, 40, 500, 600]), True, False).tolist()
-    [31, 42, 500, 600]
-    """
-    single, short, long = counts.reshape(3, -1)
-    kept = [single, short] if singles else [single + short]
-    return np.concatenate([*kept, long] if strata else [*kept[:-1], kept[-1] + long])
-
-
-def _add_items(starts: Ints, items: Codes, parts: Ints, most: int, counts: Ints) -> None:
-    """Adds up three strata: records of one item, of at most `most` items, and longer ones; `parts` is the part of each
-    size."""
     size = np.diff(starts)
-    stratum = np.where(size > most, 2, np.where(size > 1, 1, 0))
-    cell = items + np.repeat(stratum * (len(counts) // 3), size)
-    np.add.at(counts, cell, np.repeat(parts[size], size))
+    parts = item_parts(size, most)
+    parts[size == 1] *= most if singles else 1
+    stratum = (size > 1) * int(singles) + (size > most) * int(strata)
+    counts = np.zeros((1 + singles + strata) * universe, dtype=np.int64)
+    np.add.at(counts, np.repeat(stratum * universe, size) + items, np.repeat(parts, size))
+    return counts
 
 
 def count_patterns(starts: Ints, items: Codes, universe: int, head: Ints) -> Ints:

@@ -36,10 +36,6 @@ class ViewEngine(WordEngine):
     def domain(self) -> Domain:
         return self.sizes, 1
 
-    def parts_of(self, key: CellKey) -> Ints:
-        """The parts by cell of cross tables."""
-        return self._cell_counts(key)
-
     def _cell_counts(self, key: CellKey) -> Ints:
         """Parts by cell: the records of each weight are counted, and their counts multiplied."""
         counts, first = np.zeros(key.cells, dtype=np.int64), 0

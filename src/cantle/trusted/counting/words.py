@@ -222,7 +222,7 @@ class WordEngine(Private, Tables):
                 yield self._rows.take(np.arange(here.start, here.stop) + (begin - before)[local], axis=0), local
 
     def split(self, positions: Ints, rule: BoxRule) -> None:
-        if self.compiled and isinstance(rule, Cuts):
+        if self.compiled and isinstance(rule, Cuts) and rule.left is None:
             rows, starts = self._split_compiled(positions, rule)
         else:
             rows, starts = self._split(positions, rule)

@@ -63,10 +63,21 @@ class Frontier:
         return Frontier(np.zeros(1, np.int64), np.full(1, -1, np.int64), 0, np.zeros_like(hi), hi)
 
 
-class _InTwo:
-    """A rule by which every node has two children."""
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """One cut per node, at a point or (where `left` is not 0) of a set of codes in two: records with code < point, or
+    with a code in the set `left` (value_sets.py), go to child 0, all others to child 1.
+
+    Claim 70. Every record of a region has exactly one child. Its code is in the set `left` or not, or below the point
+    or not, and nothing else decides (`child`). A set is cut into `left`, which is a part of the region's set, and the
+    rest of it; neither is empty (`fits`). So the two children's sets are disjoint and cover the region's, and the
+    record goes to the one that has its code. `left` is public, as points are, so Claims 11 and 12 hold.
+    """
 
     attribute: Ints
+    point: Ints
+    left: Ints | None = None
+    """None if no set is cut."""
 
     @property
     def number(self) -> int:
@@ -77,21 +88,14 @@ class _InTwo:
         """The number of children of each node."""
         return np.full(len(nodes), 2, dtype=np.int64)
 
-
-@dataclass(frozen=True, eq=False)
-class Cuts(_InTwo):
-    """One binary cut per node: records with code < point on `attribute` go to child 0, the others to child 1.
-
-    Law: every record of a region has exactly one child, since `code < point` is true or false.
-    """
-
-    attribute: Ints
-    point: Ints
-
     def child(self, node: Ints, codes: Codes) -> Ints:
         """The position of each record's child among all children, given the position of its region and its code of the
         cut attribute."""
-        return 2 * node + (codes >= self.point[node])
+        right = codes >= self.point[node]
+        if self.left is not None:
+            left, code = self.left[node], np.minimum(codes, value_sets.MOST).astype(np.int64)  # no set has code MOST
+            right = np.where(left > 0, (left >> code) & 1 == 0, right)
+        return 2 * node + right
 
     def children(self, nodes: Frontier, first_id: int) -> Frontier:
         """Both children of every node, in node order, numbered from `first_id`."""
@@ -99,16 +103,38 @@ class Cuts(_InTwo):
         lo, hi = np.repeat(nodes.lo, 2, axis=0), np.repeat(nodes.hi, 2, axis=0)
         hi[2 * rows, self.attribute] = self.point
         lo[2 * rows + 1, self.attribute] = self.point
+        if self.left is not None:
+            some = np.flatnonzero(self.left)
+            for side, part in enumerate((self.left, self._sets(nodes) & ~self.left)):
+                at = 2 * some + side, self.attribute[some]
+                lo[at], hi[at] = value_sets.spans_of(part[some])
         ids = np.arange(first_id, first_id + 2 * count, dtype=np.int64)
         return Frontier(ids, np.repeat(nodes.ids, 2), nodes.depth + 1, lo, hi)
 
+    def divides_small(self, domain: object) -> bool:
+        """Whether this is the domain of a table, whose attributes of which sets are divided have few enough codes."""
+        if self.left is None:
+            return True
+        divided = self.attribute[self.left > 0]
+        return type(domain) is tuple and bool((np.array(domain[0])[divided] <= value_sets.MOST).all())
+
+    def _sets(self, nodes: Frontier) -> Ints:
+        rows = np.arange(len(nodes))
+        return value_sets.sets_of(nodes.lo[rows, self.attribute], nodes.hi[rows, self.attribute])
+
     def fits(self, nodes: Frontier) -> bool:
-        """Whether there is exactly one cut per region, strictly inside it; end points split nothing."""
+        """Whether there is exactly one cut per region, strictly inside it: each leaves codes to both children."""
         if not (_are_attributes(self.attribute, nodes) and is_int64_array(self.point, len(nodes))):
             return False
         rows = np.arange(len(nodes))
-        lo, hi = nodes.lo[rows, self.attribute], nodes.hi[rows, self.attribute]
-        return bool(((lo < self.point) & (self.point < hi)).all())
+        inside = (nodes.lo[rows, self.attribute] < self.point) & (self.point < nodes.hi[rows, self.attribute])
+        if self.left is not None:
+            if not is_int64_array(self.left, len(nodes)):
+                return False
+            whole = self._sets(nodes)
+            part = (self.left > 0) & (self.left < whole) & (self.left & ~whole == 0)
+            inside = np.where(self.left == 0, inside, part)
+        return bool(inside.all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,60 +199,8 @@ class Slices:
         return bool(((lo < self.points) & (self.points < hi)).all() and ascends.all())
 
 
-@dataclass(frozen=True, eq=False)
-class SetCuts(_InTwo):
-    """One cut per node, at a point or of a set of codes in two: where `left` is not 0, records with a code in that set
-    (value_sets.py) go to child 0, and elsewhere those with code < point; all others go to child 1.
-
-    Claim 70. Every record of a region has exactly one child. Its code is in the set `left` or not, or below the point
-    or not, and nothing else decides (`child`). A set is cut into `left`, which is a part of the region's set, and the
-    rest of it; neither is empty (`fits`). So the two children's sets are disjoint and cover the region's, and the
-    record goes to the one that has its code. `left` is public, as points are, so Claims 11 and 12 hold.
-    """
-
-    attribute: Ints
-    point: Ints
-    left: Ints
-
-    def child(self, node: Ints, codes: Codes) -> Ints:
-        """The position of each record's child among all children, given the position of its region and its code of the
-        cut attribute."""
-        left, code = self.left[node], np.minimum(codes, value_sets.MOST).astype(np.int64)  # no set has code MOST
-        right = np.where(left > 0, (left >> code) & 1 == 0, codes >= self.point[node])
-        return 2 * node + right
-
-    def children(self, nodes: Frontier, first_id: int) -> Frontier:
-        """Both children of every node, in node order, numbered from `first_id`."""
-        made = Cuts(self.attribute, self.point).children(nodes, first_id)
-        lo, hi = made.lo.copy(), made.hi.copy()
-        for side, part in enumerate((self.left, self._sets(nodes) & ~self.left)):
-            some = np.flatnonzero(self.left)
-            at = 2 * some + side, self.attribute[some]
-            lo[at], hi[at] = value_sets.spans_of(part[some])
-        return Frontier(made.ids, made.parent, made.depth, lo, hi)
-
-    def divides_small(self, domain: object) -> bool:
-        """Whether this is the domain of a table, whose attributes of which sets are divided have few enough codes."""
-        divided = self.attribute[self.left > 0]
-        return type(domain) is tuple and bool((np.array(domain[0])[divided] <= value_sets.MOST).all())
-
-    def _sets(self, nodes: Frontier) -> Ints:
-        rows = np.arange(len(nodes))
-        return value_sets.sets_of(nodes.lo[rows, self.attribute], nodes.hi[rows, self.attribute])
-
-    def fits(self, nodes: Frontier) -> bool:
-        """Whether there is exactly one cut per region, and each leaves records to both children."""
-        plain = _are_attributes(self.attribute, nodes) and is_int64_array(self.point, len(nodes))
-        if not (plain and is_int64_array(self.left, len(nodes))):
-            return False
-        points, whole = self.left == 0, self._sets(nodes)
-        inside = (self.left > 0) & (self.left < whole) & (self.left & ~whole == 0)
-        cut = Cuts(self.attribute[points], self.point[points])
-        return bool((points | inside).all()) and cut.fits(nodes.take(points))
-
-
-BoxRule = Cuts | Slices | SetCuts
-BOX_RULES = (Cuts, Slices, SetCuts)
+BoxRule = Cuts | Slices
+BOX_RULES = (Cuts, Slices)
 """The rules by which boxes are split."""
 
 

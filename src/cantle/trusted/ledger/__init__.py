@@ -19,7 +19,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import TypedDict, cast
 
 from cantle.errors import CapExceeded, LedgerError, ParameterError
 from cantle.trusted.core.budget import MOST, nano_of, words_of
@@ -33,26 +32,8 @@ UNRECORDED = "charged, no release recorded"
 _COLUMNS = "sequence, time, epsilon_nano, unit, method, parameters, guarantee, software, sha256"
 
 
-class EarlierFields(TypedDict):
-    """An earlier release of the data set, as release.json lists it."""
-
-    sequence: int
-    time: str
-    method: str
-    epsilon_nano: int
-    guarantee: str
-    sha256: str | None
-
-
-class LineFields(TypedDict):
-    """The entry of a release in its ledger, as release.json states it."""
-
-    dataset: str
-    sequence: int
-    time: str
-    cap_nano: int | None
-    spent_nano: int
-    earlier: list[EarlierFields]
+PUBLIC = ("sequence", "time", "method", "epsilon_nano", "guarantee", "sha256")
+"""What a release lists about each earlier release of the data set."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +59,9 @@ class Entry:
         fields = {**vars(self), "epsilon": words_of(self.epsilon_nano), "parameters": json.loads(self.parameters)}
         return fields | {"state": self.state}
 
-    def public(self) -> EarlierFields:
+    def public(self) -> dict[str, object]:
         """The entry as later releases of the data set list it."""
-        return cast(EarlierFields, {name: getattr(self, name) for name in EarlierFields.__annotations__})
+        return {name: getattr(self, name) for name in PUBLIC}
 
 
 @dataclass(frozen=True)
@@ -125,7 +106,7 @@ class Ticket:
     def __init__(self, ledger: Ledger, account: Account) -> None:
         self._ledger, self._dataset, own = ledger, account.dataset, account.entries[-1]
         self._sequence = own.sequence
-        self.line: LineFields = {
+        self.line: dict[str, object] = {
             "dataset": account.dataset,
             "sequence": own.sequence,
             "time": own.time,

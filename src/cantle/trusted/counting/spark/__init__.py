@@ -69,7 +69,6 @@ class SparkEngine(Private, Tables):
         self._own = own
         self._session = frame.sparkSession
         with running():
-            self._context = self._session.sparkContext
             self._parts = _kept(self._opened(frame, records))
             partitions = self._parts.getNumPartitions()
         self._cells = min(MOST_CELLS, ALL_CELLS // max(1, min(partitions, workers.MOST)))

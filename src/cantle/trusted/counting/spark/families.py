@@ -111,7 +111,7 @@ class SparkView(Private, Tables):
 
     def _cell_counts(self, key: CellKey) -> Ints:
         view = self._view
-        return self._families.added(lambda engine: engine.view(view).parts_of(key), key.cells)
+        return self._families.added(lambda engine: next(engine.view(view).tally(ROOT, key))[2][0], key.cells)
 
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
         """The codes of a column that occur, ascending, and the parts of each."""
