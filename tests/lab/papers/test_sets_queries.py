@@ -47,14 +47,6 @@ def test_answers_agree_with_brute_force(size: int) -> None:
     assert len(set(truth)) > 20
 
 
-def test_blocks_do_not_change_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = small(60)
-    queries = asked(data)
-    together = Index(data).count(queries)
-    monkeypatch.setattr(setqueries, "BLOCK", 7)
-    assert (Index(data).count(queries) == together).all()
-
-
 def test_queries_about_few_items_are_answered_from_a_table() -> None:
     data = small()
     cells = setqueries.answers_of(data)

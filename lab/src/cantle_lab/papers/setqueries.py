@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations, islice
 from typing import Protocol
 
@@ -15,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cantle.errors import ParameterError
-from cantle.trusted.claims.cut_candidates import ranges
 from cantle_lab.papers.coding import Floats, Ints
 from cantle_lab.papers.sets import Codes, Sets
 
@@ -24,7 +24,6 @@ Queries = Codes
 GROUPS = (20, 40, 60, 80, 100)  # longest query of a group, in percent of max|t| (section 5.1)
 SANITY = 0.001  # the sanity bound as a share of |D| (section 5.1)
 FEW_ITEMS = 20  # up to this many items, all 2^|I| answers are kept in a table
-BLOCK = 4_000_000  # candidate records that are checked at a time
 
 
 # ---------------------------------------------------------------------------------------------- workloads
@@ -87,30 +86,17 @@ class Answers(Protocol):
 
 
 class Index:
-    """Exact answers from records; it keeps the records of each item as a list and as a bitmap.
-
-    A query starts with the records of its rarest item and drops those that are not in the bitmaps of the other items,
-    rarest first. All queries of one length are answered together, without a loop over queries.
-    """
+    """Exact answers from records: a query starts with the records of its rarest item and drops those that do not hold
+    the other items, rarest first."""
 
     def __init__(self, data: Sets) -> None:
         self.records = float(len(data))
         self._supports = data.supports()
-        narrow = data.items.astype(np.uint16) if data.size <= 1 << 16 else data.items  # radix sort needs 16 bits
-        order = np.argsort(narrow, kind="stable")
-        self._holders = data.owners()[order].astype(np.int32)
-        self._starts = np.cumsum(self._supports) - self._supports
-        self._width = (len(data) >> 3) + 1
-        self._bits = self._bitmaps(data.items[order])
-
-    def _bitmaps(self, items: Codes) -> npt.NDArray[np.uint8]:
-        """Bit `record & 7` of byte [item, record >> 3] is set if the record contains the item."""
-        bits = np.zeros(len(self._supports) * self._width, dtype=np.uint8)
-        if len(items):
-            byte = items.astype(np.int64) * self._width + (self._holders >> 3)
-            first = np.flatnonzero(np.diff(byte, prepend=-1))
-            bits[byte[first]] = np.add.reduceat(np.uint8(1) << (self._holders & 7).astype(np.uint8), first)
-        return bits
+        holders = data.owners()[np.argsort(data.items, kind="stable")].astype(np.int32)
+        self._holders = np.split(holders, np.cumsum(self._supports)[:-1])
+        self._holds = np.zeros((data.size, (len(data) >> 3) + 1), dtype=np.uint8)  # a bit per record
+        for item, mine in enumerate(self._holders):
+            np.bitwise_or.at(self._holds[item], mine >> 3, np.uint8(1) << (mine & 7).astype(np.uint8))
 
     def supports(self) -> Floats:
         """The answer for each single item."""
@@ -118,35 +104,17 @@ class Index:
 
     def count(self, queries: Queries) -> Floats:
         """The answer to each query."""
-        answers = np.full(len(queries), self.records)
-        lengths = (queries >= 0).sum(axis=1)
-        for length in np.unique(lengths[lengths > 0]):
-            rows = np.flatnonzero(lengths == length)
-            wanted = queries[rows]
-            wanted = np.sort(wanted[wanted >= 0].reshape(len(rows), length), axis=1)
-            wanted, same = np.unique(wanted, axis=0, return_inverse=True)  # the same pairs are often asked again
-            rank = np.argsort(self._supports[wanted], axis=1, kind="stable")
-            answers[rows] = self._together(np.take_along_axis(wanted, rank, axis=1))[same.ravel()]
-        return answers
+        return np.array([self._one(tuple(query[query >= 0].tolist())) for query in queries], dtype=np.float64)
 
-    def _together(self, queries: Queries) -> Floats:
-        """Answers to queries of one length, rarest item first, for one block of candidate records at a time."""
-        rarest = self._supports[queries[:, 0]]
-        if queries.shape[1] == 1:
-            return rarest.astype(np.float64)
-        answers = np.zeros(len(queries))
-        block = (np.cumsum(rarest) - rarest) // BLOCK
-        for mine in np.split(np.arange(len(queries)), np.flatnonzero(np.diff(block)) + 1):
-            query = np.repeat(mine, rarest[mine])
-            record = self._holders[ranges(self._starts[queries[mine, 0]], rarest[mine])]
-            for j in range(1, queries.shape[1]):
-                if not len(query):
-                    break
-                byte = self._bits[queries[query, j].astype(np.int64) * self._width + (record >> 3)]
-                hit = np.flatnonzero(byte >> (record & 7).astype(np.uint8) & np.uint8(1))
-                query, record = query[hit], record[hit]
-            answers += np.bincount(query, minlength=len(queries))
-        return answers
+    @lru_cache(maxsize=1 << 16)  # noqa: B019 - the same pairs are often asked again
+    def _one(self, items: tuple[int, ...]) -> float:
+        if not items:
+            return self.records
+        rarest, *others = sorted(items, key=self._supports.__getitem__)
+        left = self._holders[rarest]
+        for item in others:
+            left = left[self._holds[item, left >> 3] >> (left & 7).astype(np.uint8) & 1 == 1]
+        return float(len(left))
 
 
 class Cells:

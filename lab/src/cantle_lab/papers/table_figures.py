@@ -7,7 +7,6 @@ published; models are tested on the other third.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,38 +23,20 @@ from cantle_lab.papers.table_sets import TableSet
 Figures = Mapping[str, float]
 Key = tuple[str, float]
 
-_PEERS = """
-table  epsilon  tool       TVD2   tree accuracy  boosting accuracy  boosting AUC  range mean  range median  CPU seconds
-Adult  0.1      AIM        0.162  0.789          0.786              -             1.27        0.171         280
-Adult  0.1      MST        0.111  0.737          0.741              -             1.61        0.174         19
-Adult  0.1      PrivBayes  0.164  0.747          0.746              -             -           -             10
-Adult  1        AIM        0.045  0.837          0.843              -             0.197       0.033         656
-Adult  1        MST        0.043  0.807          0.805              -             0.741       0.051         19
-Adult  1        PrivBayes  0.074  0.802          0.801              -             -           -             10
-bank   0.1      AIM        0.148  -              0.884              0.528         -           -             -
-bank   0.1      PrivBayes  0.118  -              0.882              0.550         -           -             -
-bank   1        AIM        0.031  -              0.899              0.895         -           -             -
-bank   1        PrivBayes  0.055  -              0.884              0.610         -           -             -
-nltcs  0.1      AIM        0.085  -              0.808              0.851         -           -             -
-nltcs  1        AIM        0.017  -              0.804              0.871         -           -             -
-"""
-"""Figures that other tools reach on the same tables.
-
-They are copied from notes on mosaic's prototype; nothing here runs these tools. AIM and PrivBayes are the
-implementations in dpmm, MST that in mbi. All promise (epsilon, 1e-9), where we promise pure epsilon, and were run on
-other splits. On Adult, AIM was run with two seeds and all iterations, the others with one seed, and trees and boosting
-were measured by another evaluator than ours. On bank and nltcs there is one seed, and AIM had fewer iterations. Range
-questions came from another generator. MST took 18 to 19 CPU seconds for both epsilons.
-"""
-
 
 def _peers() -> dict[Key, dict[str, Figures]]:
-    """The figures of each tool, by table and epsilon."""
-    names, *lines = ([cell.strip() for cell in re.split(r"  +", line)] for line in _PEERS.strip().splitlines())
+    """The figures that other tools reach on the same tables (peers.csv), by table and epsilon.
+
+    They are copied from notes on mosaic's prototype; nothing here runs these tools. AIM and PrivBayes are the
+    implementations in dpmm, MST that in mbi. All promise (epsilon, 1e-9), where we promise pure epsilon, and were run
+    on other splits. On Adult, AIM was run with two seeds and all iterations, the others with one seed, and trees and
+    boosting were measured by another evaluator than ours. On bank and nltcs there is one seed, and AIM had fewer
+    iterations. Range questions came from another generator. MST took 18 to 19 CPU seconds for both epsilons.
+    """
     peers: dict[Key, dict[str, Figures]] = defaultdict(dict)
-    for table, epsilon, tool, *values in lines:
-        known = {name: float(value) for name, value in zip(names[3:], values, strict=True) if value != "-"}
-        peers[table, float(epsilon)][tool] = known
+    for row in pl.read_csv(Path(__file__).parent / "peers.csv").iter_rows(named=True):
+        at, tool = (row.pop("table"), float(row.pop("epsilon"))), row.pop("tool")
+        peers[at][tool] = {name: float(value) for name, value in row.items() if value is not None}
     return dict(peers)
 
 
