@@ -125,3 +125,27 @@ def test_no_cell_far_outside_holds_next_to_nothing() -> None:
         found = smooth(np.concatenate([held, far]), np.full(43, 4_900.0), widths, 50_000.0)
         assert ((found == 0) | (found >= 1e-3)).all()
         assert found[:11].sum() > 49_000
+
+
+def test_a_column_with_little_more_than_noise_is_not_put_into_its_strong_piece() -> None:
+    true, off = np.repeat([10.0, 40.0, 60.0, 20.0], 10), []
+    for seed in range(40):
+        noisy = true + np.random.default_rng(seed).laplace(0, 28, CELLS)
+        found = smooth(noisy, np.full(CELLS, 2 * 28.0**2), WIDTHS, 1_300.0)
+        off.append(np.abs(found - true).sum() / 2_600)
+    assert np.mean(off) < 0.255
+    assert max(off) < 0.7
+
+
+def test_many_categories_are_closer_than_projected_counts() -> None:
+    true, off = np.zeros(100), []
+    true[::10] = 200 * np.linspace(0.5, 1.5, 10)
+    flat = np.full(100, 20.0)
+    for seed in range(20):
+        noise = np.random.default_rng(seed).laplace(0, 30, 100)
+        for held in (true, flat):
+            found = smooth(held + noise, np.full(100, 1_800.0), None, 2_000.0)
+            off.append([np.abs(one - held).sum() / 4_000 for one in (found, project(held + noise, 2_000.0))])
+    sparse, even = np.mean(off[::2], axis=0), np.mean(off[1::2], axis=0)
+    assert sparse[0] < sparse[1]
+    assert even[0] < 0.5 * even[1]
