@@ -111,11 +111,10 @@ def column_of(values: Sequence[object], *, exact: bool = False) -> pl.Series:
         kinds = set(map(type, values))
     if kinds <= {str, _NONE} and (texts := _texts(values)) is not None:
         return texts
-    by_type: dict[type, list[int]] = {}
-    for place, value in enumerate(values):
-        by_type.setdefault(type(value), []).append(place)
+    types = list(map(type, values))
     parts_by_kind: dict[str, list[pl.DataFrame]] = {}
-    for kind, places in by_type.items():
+    for kind in dict.fromkeys(types):
+        places = [place for place, one in enumerate(types) if one is kind] if len(kinds) > 1 else [*range(len(values))]
         for name, part in _read(kind, [values[place] for place in places], places, exact):
             parts_by_kind.setdefault(name, []).append(part)
     columns = {name: _spread(pl.concat(parts), len(values)) for name, parts in parts_by_kind.items()}
@@ -218,7 +217,7 @@ def _read(kind: type, chosen: list[object], places: list[int], exact: bool) -> l
     """The meaning of values of one type, by kind: frames of places and values. Common types are read as arrays."""
     if kind is str and (texts := _texts(chosen)) is not None:
         return [("text", _part(places, texts))]
-    small = kind is int and max(abs(value) for value in chosen if isinstance(value, int)) < EXACT
+    small = kind is int and max(map(abs, cast("list[int]", chosen))) < EXACT
     if kind is float or (small and not exact):
         floats = pl.Series(np.array(chosen, dtype=np.float64))
         return [("number", _part(places, floats).filter(floats.is_not_nan()))]

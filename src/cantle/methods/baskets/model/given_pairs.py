@@ -54,16 +54,22 @@ class PairRows:
 
 def find_pairs(pool: Pool, pairs: GivenPairs, universe: int, *, compiled: bool = False) -> PairRows:
     """The records that hold each given pair."""
-    place_of = np.full(universe, -1, np.int32)
-    place_of[pairs.items] = np.arange(len(pairs.items))
     if not len(pairs.cell):
         nothing = np.zeros(1, np.int64)
         return PairRows(nothing, np.zeros(0, np.int32), np.zeros(len(pool.starts) - 1, np.int64))
-    return _compiled_pairs(pool, pairs, place_of) if compiled else plain_pairs(pool, pairs, place_of)
+    place_of, number = np.full(universe, -1, np.int32), len(pairs.items)
+    place_of[pairs.items] = np.arange(number)
+    number_of = np.full(number * (number - 1) // 2, -1, np.int32)
+    number_of[pairs.cell] = np.arange(len(pairs.cell))
+    return (_compiled_pairs if compiled else plain_pairs)(pool, place_of, number_of, len(pairs.cell))
 
 
-def plain_pairs(pool: Pool, pairs: GivenPairs, place_of: Codes) -> PairRows:
-    """Lists all pairs of top items of all records with equally many of them, and looks each up among those given."""
+def plain_pairs(pool: Pool, place_of: Codes, number_of: Codes, given: int) -> PairRows:
+    """Lists all pairs of top items of all records with equally many of them, and looks each up among those given.
+
+    `place_of` has the place of each item among the top items, `number_of` the number of each cell among the `given`
+    ones; -1 if it has none.
+    """
     places = place_of[pool.items]
     mine = places >= 0
     owner = np.repeat(np.arange(len(pool.starts) - 1), np.diff(pool.starts))[mine]
@@ -76,26 +82,22 @@ def plain_pairs(pool: Pool, pairs: GivenPairs, place_of: Codes) -> PairRows:
         low, high = np.triu_indices(number, 1)
         for block in np.array_split(same, len(same) * len(low) // _BLOCK + 1):
             table = places[begins[block][:, None] + np.arange(number)]
-            cell = pair_cells(table[:, low], table[:, high])
-            near = np.minimum(np.searchsorted(pairs.cell, cell), len(pairs.cell) - 1)
-            row, which = np.nonzero(pairs.cell[near] == cell)
-            found.append(near[row, which])
+            which = number_of[pair_cells(table[:, low], table[:, high])]
+            row, at = np.nonzero(which >= 0)
+            found.append(which[row, at].astype(np.int64))
             rows.append(block[row])
     pair, row = np.concatenate(found), np.concatenate(rows)
     order = np.lexsort((row, pair))
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(pair, minlength=len(pairs.cell)))])
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(pair, minlength=given))])
     return PairRows(starts, row[order].astype(np.int32), top)
 
 
-def _compiled_pairs(pool: Pool, pairs: GivenPairs, place_of: Codes) -> PairRows:
+def _compiled_pairs(pool: Pool, place_of: Codes, number_of: Codes, given: int) -> PairRows:
     from cantle.methods.baskets.model import _kernels as kernels
 
-    number = len(pairs.items)
-    number_of = np.full(number * (number - 1) // 2, -1, np.int32)
-    number_of[pairs.cell] = np.arange(len(pairs.cell))
     places = np.empty(len(pool.items), np.int32)
     begins = kernels.top_places(pool.starts, pool.items, place_of, places)
-    found = np.zeros(len(pairs.cell), np.int64)
+    found = np.zeros(given, np.int64)
     kernels.count_pairs(begins, places, number_of, found)
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(found)])
     rows = np.empty(starts[-1], np.int32)

@@ -195,8 +195,7 @@ def _walk_block(table: Codes, filled: Ints, state: Words, model: WalkModel, mass
         drawn = _proposals(source, coin, where, model, mass, background)
         taken = model.head[drawn] | (table[open_] == drawn[:, None]).any(axis=1)
         late = np.flatnonzero(taken & (refused[open_] + 1 >= REFUSALS))
-        for k in late.tolist():
-            drawn[k] = _next_free(int(drawn[k]), table[open_[k]], model.head)
+        drawn[late] = _next_free(drawn[late], table[open_[late]], model.head)
         taken[late] = False
         refused[open_] = np.where(taken, refused[open_] + 1, 0)
         good = np.flatnonzero(~taken & (drawn >= 0))
@@ -219,12 +218,14 @@ def _proposals(source: Codes, coin: Floats, where: Floats, model: WalkModel, mas
     return drawn
 
 
-def _next_free(item: int, record: Codes, head: Bools) -> int:
-    """The first item from this one on, cyclically, that the record lacks and that is no head item; -1 if there is
-    none."""
-    size = len(head)
-    for step in range(size):
-        other = (item + step) % size
-        if not head[other] and not (record == other).any():
-            return other
-    return -1
+def _next_free(items: Ints, records: Codes, head: Bools) -> Ints:
+    """For each record the first item from a given one on, cyclically, that it lacks and that is no head item; -1 if
+    there is none."""
+    free, left = items.copy(), np.arange(len(items))
+    for _ in range(len(head)):
+        left = left[head[free[left]] | (records[left] == free[left][:, None]).any(axis=1)]
+        if not len(left):
+            break
+        free[left] = (free[left] + 1) % len(head)
+    free[left] = -1
+    return free
