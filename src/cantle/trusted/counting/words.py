@@ -30,8 +30,8 @@ from cantle.trusted.geometry.grid import Grid, SpanValues
 from cantle.trusted.geometry.subset import copy_numbers
 from cantle.trusted.geometry.workloads import TableWorkload, count_table
 
-CHUNK_CELLS = 1 << 18
-"""Cells of counts held at once: two megabytes, about a core's cache."""
+CHUNK_CELLS = 1 << 17
+"""Cells of counts held at once: one megabyte, about a core's cache."""
 
 BATCH = 1 << 16
 """Records read together where nothing is prepared for a batch: their codes stay in the cache."""
