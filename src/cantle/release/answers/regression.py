@@ -32,6 +32,7 @@ from cantle.trusted.core.arrays import Codes, Floats, Ints
 
 MODEST, SHRUNK = 0.4, 0.1
 MOST_TERMS = 200
+_BLOCK = 1 << 15  # records whose numbers are held at once
 _PART = re.compile(r"""\s*(?:(?P<quoted>"[^"]+"|'[^']+'|`[^`]+`)|(?P<plain>[^+~"'`]+))\s*(?P<sign>[+~]|$)""")
 FORM = 'write an outcome and columns, such as "income ~ age + sex"; put names with + or ~ in quotes'
 
@@ -127,17 +128,23 @@ class Model:
 
     def fit(self, read: Callable[[str], Codes]) -> LeastSquares:
         """Least squares on the records that `read` gives the codes of, column by column."""
-        y, *x = self.values(read)
-        return LeastSquares.of(x, y)
+        codes, terms = self.codes(read), (self.outcome, *self.terms)
+        records = len(codes[self.outcome.column])
 
-    def values(self, read: Callable[[str], Codes]) -> list[Floats]:
-        """The numbers of the records that have all values: the outcome, and the regressors."""
-        codes = {term.column: read(term.column) for term in (self.outcome, *self.terms)}
-        every = {term.column: term.attribute for term in (self.outcome, *self.terms)}
-        there = np.logical_and.reduce([codes[name] < one.grid for name, one in every.items()])
+        def parts() -> Iterator[Floats]:
+            for first in range(0, records, _BLOCK):
+                yield np.stack([term.values(codes[term.column][first : first + _BLOCK]) for term in terms])
+
+        return LeastSquares.of(parts, records)
+
+    def codes(self, read: Callable[[str], Codes]) -> dict[str, Codes]:
+        """The codes of the records that have all values, by column."""
+        grids = {term.column: term.attribute.grid for term in (self.outcome, *self.terms)}
+        codes = {name: read(name) for name in grids}
+        there = np.logical_and.reduce([codes[name] < grid for name, grid in grids.items()])
         if np.count_nonzero(there) <= len(self.terms) + 1:
             raise ParameterError("too few records have all these values")
-        return [term.values(codes[term.column][there]) for term in (self.outcome, *self.terms)]
+        return {name: one[there] for name, one in codes.items()}
 
 
 def regress(asker: TableAsker, formula: str, confidence: float) -> Regression:
@@ -218,19 +225,22 @@ class LeastSquares:
     records: int
 
     @staticmethod
-    def of(regressors: Sequence[Floats], outcome: Floats) -> LeastSquares:
-        x = np.column_stack([np.ones(len(outcome)), *regressors])
-        spreads = np.array([outcome.std(), *(one.std() for one in regressors)])
-        means, scale = x[:, 1:].mean(axis=0), np.maximum(spreads[1:], 1e-12)
-        standard = (x[:, 1:] - means) / scale
-        inverse = np.linalg.pinv(standard.T @ standard / len(outcome))
-        slopes = inverse @ (standard.T @ (outcome - outcome.mean())) / len(outcome)
-        rest = outcome - outcome.mean() - standard @ slopes
-        noise = float((rest**2).sum()) / max(1, len(outcome) - x.shape[1])
-        slopes = slopes / scale
-        drawn = np.sqrt(noise * np.maximum(np.diag(inverse), 0) / len(outcome)) / scale
-        coefficients = np.array([outcome.mean() - means @ slopes, *slopes])
-        return LeastSquares(coefficients, spreads, inverse, drawn, len(outcome))
+    def of(parts: Callable[[], Iterator[Floats]], records: int) -> LeastSquares:
+        """The fit to records that `parts` gives some at a time: a row per column, the outcome first."""
+        means = np.sum([part.sum(axis=1) for part in parts()], axis=0) / records
+        products = np.zeros((len(means), len(means)))
+        for part in parts():
+            part -= means[:, None]
+            products += part @ part.T / records
+        spreads = np.sqrt(np.diag(products))
+        scale = np.maximum(spreads[1:], 1e-12)
+        inverse, related = np.linalg.pinv(products[1:, 1:] / np.outer(scale, scale)), products[1:, 0] / scale
+        standard = inverse @ related
+        noise = max(0.0, float(products[0, 0] - standard @ related)) * records / max(1, records - len(means))
+        slopes = standard / scale
+        drawn = np.sqrt(noise * np.maximum(np.diag(inverse), 0) / records) / scale
+        coefficients = np.array([means[0] - means[1:] @ slopes, *slopes])
+        return LeastSquares(coefficients, spreads, inverse, drawn, records)
 
     def margins(self, relative: Floats, missing: Floats, scales: Floats, confidence: float) -> Floats:
         """The half widths of the intervals of the slopes. `relative` are the errors of the correlations of all pairs of
@@ -275,11 +285,12 @@ def _scale_errors(asker: TableAsker, model: Model, confidence: float) -> Floats:
 def _missing(asker: TableAsker, model: Model) -> Floats:
     """How much of each regressor's correlation with the outcome may be missing, if the outcome is a number: they would
     be related inside its groups as strongly as between them."""
-    outcome, *regressors = model.values(asker.codes)
     if model.outcome.category is not None:
-        return np.zeros(len(regressors))
-    found = []
-    for term, one in zip(model.terms, regressors, strict=True):
+        return np.zeros(len(model.terms))
+    codes, found = model.codes(asker.codes), []
+    outcome = model.outcome.values(codes[model.outcome.column])
+    for term in model.terms:
+        one = term.values(codes[term.column])
         edges = asker.widths.related_groups(model.outcome.attribute, term.column)
         begins = numbers_of(model.outcome.attribute, edges[1:-1])
         found.append(missing_inside(outcome, one, np.searchsorted(begins, outcome, side="right")))
