@@ -374,10 +374,10 @@ def test_questions_about_items_and_sizes_of_sets(method: Any) -> None:
         release.count(by=["size"])
 
 
-@pytest.mark.parametrize(("schema", "mode"), [(GRAPH, "counts"), (GRAPH, "rps"), (EDGE, "counts")])
-def test_questions_about_degrees_of_graphs(schema: dict[str, Any], mode: str) -> None:
+@pytest.mark.parametrize(("schema", "preset"), [(GRAPH, "default"), (GRAPH, "paper"), (EDGE, "default")])
+def test_questions_about_degrees_of_graphs(schema: dict[str, Any], preset: str) -> None:
     frame = pl.DataFrame(edges(), schema=["a", "b"], orient="row")
-    release = cantle.publish(frame, schema, epsilon=2, insecure_seed=1, mode=mode)
+    release = cantle.publish(frame, schema, epsilon=2, insecure_seed=1, preset=preset)
     degrees = release.records["degree"]
     estimate = release.count("degree >= 3 and degree < 9")
     assert estimate.value == degrees.is_between(3, 8).sum()
@@ -418,7 +418,7 @@ def test_degrees_above_the_bound_are_a_guess_and_so_are_their_counts() -> None:
     assert below.low == pytest.approx(release.count("degree < 4").low, abs=3)
     with pytest.raises(ParameterError, match="ask for degree < 4, degree >= 4, or all nodes"):
         release.mean("degree", "degree < 6")
-    ranges = cantle.publish(frame, GRAPH, epsilon=50, insecure_seed=1, theta=4, mode="rps")
+    ranges = cantle.publish(frame, GRAPH, epsilon=50, insecure_seed=1, theta=4, preset="paper")
     with pytest.raises(ParameterError, match="counted ranges of degrees"):
         ranges.mean("degree")
     assert ranges.count("degree >= 1000").high > 0

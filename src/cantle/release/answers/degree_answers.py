@@ -81,9 +81,12 @@ class DegreeAsker(Asker):
         """The answer, whose interval also allows for nodes that seem to have fewer edges, because the bound removed
         some: their number is a guess."""
         made = super().estimate(question, drawn, confidence)
-        moved = [_number(question, degrees) - drawn for degrees in self._restored]
-        low, high = (float(end / self.share_drawn) for end in (min(0, *moved), max(0, *moved)))
-        return replace(made, low=max(0.0, made.low + low), high=made.high + high)
+        inside, around = self.ends(question)
+        fewer = min(0, *(_number(inside, degrees) - self.drawn(inside) for degrees in self._restored))
+        more = max(0, *(_number(around, degrees) - self.drawn(around) for degrees in self._restored))
+        return replace(
+            made, low=max(0.0, made.low + fewer / self.share_drawn), high=made.high + more / self.share_drawn
+        )
 
     @cached_property
     def _restored(self) -> list[Codes]:
