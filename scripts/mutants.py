@@ -30,6 +30,8 @@ PERSONS = ("tests/trusted/test_persons.py",)
 OWN = ("tests/trusted/test_own_error.py",)
 SETS = ("tests/trusted/test_set_queries.py",)
 RELEASE = ("tests/interfaces/test_publishing.py",)
+LISTS = ("tests/laws/test_list_queries.py",)
+PARTITION = ("tests/laws/test_partition.py",)
 
 BALANCE = "self._balance = np.concatenate([self._balance, self._balance[children]])"
 ALL_BALANCE = "self._balance = np.concatenate([self._balance, np.full(len(children), self.total)])"
@@ -41,6 +43,7 @@ RHO = "rho = quality.range * run.unit.max_records * candidates.margin"
 ADDED = "return known and all(map(_is_plain, vars(thing).values()))"
 REJECTED = "largest = last - (last % modulus + np.uint64(1)) % modulus"
 CUT = "return np.clip(noisy, -MOST_VALUE, MOST_VALUE, out=noisy)"
+COUNTS = 'np.clip(counts.astype(np.int64, casting="same_kind"), -MOST_VALUE, MOST_VALUE)'
 CELLS = "return words if lanes.cells is None else scramble((words + state) ^ lanes.cells.astype(np.uint64))"
 
 MUTANTS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
@@ -77,10 +80,16 @@ MUTANTS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("core/admission", ADDED, "return all(map(_is_plain, vars(thing).values()))", CURATOR),
     ("core/admission", "if question.everyone and (len(nodes) != 1 or nodes.depth):", "if False:", (*TABLES, *CURATOR)),
     ("core/admission", "quality = cast(Judge, replace(cast(Any, quality)))", "pass", CURATOR),
+    # choices in parts at their range, which are counted anew; cuts that leave no code to a child
+    ("claims/table_candidates", "return max(key.parts for key in self.keys)", "return 1", LISTS),
+    ("claims/list_queries", "return counted(engine, self, self.tables)",
+     "return engine.kept(self, lambda: counted(engine, self, self.tables))", LISTS),
+    ("geometry/boxes", "part = (self.left > 0) & (self.left < whole)", "part = (self.left > 0)", PARTITION),
     # noise: the laws of draws, fair dice, words that are used once
     ("noise/samplers", REJECTED, "largest = last", NOISE),
     ("noise/samplers", "np.where(words & np.uint64(1), sizes, -sizes)", "sizes", NOISE),
     ("noise/samplers", CUT, "return noisy", NOISE),
+    ("noise/samplers", COUNTS, "counts.astype(np.int64)", NOISE),
     ("noise/samplers", "(use << 32 for use in range(5))", "(0 for use in range(5))", NOISE),
     ("noise/sources", "np.frombuffer(os.urandom(8 * len(lanes)), dtype=np.uint64).copy()",
      "np.zeros(len(lanes), dtype=np.uint64)", NOISE),
