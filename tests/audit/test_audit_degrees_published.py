@@ -1,8 +1,7 @@
-"""The degree scheme of the RPS paper is not node-private: the numbers of docs/privacy.md, instances I13 and I14."""
+"""The degree scheme of the RPS paper is not node-private: the numbers of docs/privacy.md, instance I14."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +9,6 @@ import pytest
 
 from cantle_lab.papers import rps_degrees
 from cantle_lab.papers.graphs import Graph
-
-
-def test_i13_bins_that_are_each_private_are_not_private_together() -> None:
-    assert rps_degrees.wheel_loss(4) == Fraction(9, 5)
-    for spokes in (3, 4, 10, 1_000):
-        assert rps_degrees.wheel_loss(spokes) == Fraction(2 * spokes + 1, spokes + 1)
 
 
 @pytest.mark.parametrize(

@@ -132,16 +132,24 @@ def test_ranges_of_scores_hold(most: int, models: list[int]) -> None:
     assert widest == most * PARTS
 
 
-def test_counts_of_another_margin_are_not_used_again() -> None:
-    """A method may change a round after a choice; parts that were counted with a larger `most` exceed the new range."""
-    engine, asked = engine_of(tuple(POINTS[5:30]), SIZES), candidates(4, [0, 1], [1, 1])
+@pytest.mark.parametrize("tables", [1, 2])
+def test_counts_of_another_margin_are_not_used_again(tables: int) -> None:
+    """A method may change a question after a choice; parts that were counted with a larger `most` exceed the new
+    range."""
+
+    def first(most: int) -> TableSets:
+        every = candidates(most, [*range(tables)], [1, 1])
+        keys, models, penalties = (part[:tables] for part in (every.keys, every.models, every.penalties))
+        return replace(every, keys=keys, models=models, penalties=penalties)
+
+    engine, asked = engine_of(tuple(POINTS[5:30]), SIZES), first(4)
     root = engine.root()
     list(asked.exact_scores(engine, np.zeros(1, np.int64), root, Distance()))
     for key in asked.keys:
         object.__setattr__(key, "most", 1)
     assert asked.margin == PARTS
     (scored,) = asked.exact_scores(engine, np.zeros(1, np.int64), root, Distance())
-    assert scored.scores.tolist() == scores(candidates(1, [0, 1], [1, 1]), tuple(POINTS[5:30])).tolist()
+    assert scored.scores.tolist() == scores(first(1), tuple(POINTS[5:30])).tolist()
 
 
 def test_scores_are_distances_of_the_tables_that_are_left() -> None:

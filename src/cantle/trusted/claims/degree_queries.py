@@ -47,9 +47,7 @@ class KeptEdges(_Projected):
     and d'(v) <= theta (cantle.trusted.bounding.projection), whether the node goes or only its edges.
     """
 
-    @property
-    def cells(self) -> int:
-        return 1
+    cells: ClassVar[int] = 1
 
     def sensitivity(self, unit: Unit) -> int:
         _require(unit, "node", "node-isolate")
@@ -99,9 +97,7 @@ class Nodes(OwnKey):
     Claim 34. Sensitivity 1 for one node.
     """
 
-    @property
-    def cells(self) -> int:
-        return 1
+    cells: ClassVar[int] = 1
 
     def fits(self, nodes: Frontier, domain: object) -> bool:  # noqa: ARG002
         return type(domain) is GraphDomain and domain.listed
