@@ -15,7 +15,7 @@ import pytest
 
 from cantle.errors import ParameterError
 from cantle.trusted.claims.queries import Cells
-from cantle.trusted.claims.sequence_queries import EndSymbols, ListedStrings, Strings
+from cantle.trusted.claims.sequence_queries import ListedStrings, Strings
 from cantle.trusted.claims.table_candidates import Distance, TableSets
 from cantle.trusted.claims.table_queries import CrossTables
 from cantle.trusted.claims.views import ViewTables
@@ -23,6 +23,7 @@ from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.geometry.sequence_strings import Shares
 from cantle.trusted.geometry.views import FIRST, LATER
 from cantle.trusted.noise import Seeded
 from tests.laws import test_sequence_sensitivity as journeys
@@ -133,8 +134,8 @@ def test_a_workload_with_a_method_of_its_own_is_refused(method: str) -> None:
     assert not seen
 
 
-class Lengths:
-    """Claims to be whatever it is compared with, and looks at the lengths that are searched in it."""
+class Whole:
+    """Claims to be whatever it is compared with, and looks at what it is divided by."""
 
     def __init__(self, seen: list[object]) -> None:
         self.seen = seen
@@ -144,23 +145,20 @@ class Lengths:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __len__(self) -> int:
+    def __radd__(self, other: object) -> int:
         return 0
 
-    def searchsorted(self, length: np.ndarray, **_: object) -> np.ndarray:
+    def __floordiv__(self, length: np.ndarray) -> np.ndarray:
         self.seen.append(length)
         return np.zeros(len(length), np.int64)
 
 
-@pytest.mark.parametrize("query", [
-    lambda classes: EndSymbols(journeys.SYMBOLS, classes, (2520, 2520, 0)),
-    lambda classes: Strings(journeys.SYMBOLS, 2, classes),
-])  # fmt: skip
-def test_classes_of_lengths_that_are_no_plain_numbers_are_refused(query: Callable[[Any], Any]) -> None:
+def test_shares_of_strings_that_are_no_plain_numbers_are_refused() -> None:
     seen: list[object] = []
+    shares = Shares(2, 0, 0, Whole(seen))  # type: ignore[arg-type]
     with sequence_curator() as asked, pytest.raises(ParameterError):
-        asked.measure(asked.root(), query(Lengths(seen)), 5, why="m")
-    listed = ListedStrings(journeys.SYMBOLS, 2, Lengths(seen), np.zeros(0, np.int64))  # type: ignore[arg-type]
+        asked.measure(asked.root(), Strings(journeys.SYMBOLS, 2, shares), 5, why="m")
+    listed = ListedStrings(journeys.SYMBOLS, 2, shares, np.zeros(0, np.int64))
     with sequence_curator() as asked, pytest.raises(ParameterError):
         asked.measure(asked.root(), listed, 5, at_least=1, why="m")
     assert not seen

@@ -8,13 +8,11 @@ Baskets: the answers of the last questions are not enumerated, because nothing d
 supports are the last question, and set sizes are enumerated. With pairs, sizes and supports are enumerated; head
 patterns and pairs come last.
 
-Journeys: noisy lengths and ends are enumerated. Depending on the noisy lengths, all sequences are counted whole, or
-they are divided into those of one symbol and longer ones. Whole sequences and pairs are the last questions on their
-paths.
+Journeys: noisy lengths are enumerated; they decide up to which length sequences count in full. Pairs come last.
 
 A few public constants differ from the shipped ones (`changed`). `PARTS` is 6 instead of 5040, so that the rate per part
 is a whole number of units. The fit of item supports takes 1 step instead of 200, a plan may count a single pair per
-record, and pairs are asked for however few records there are, of sequences twice; longer strings are not.
+record, and pairs are asked for however few records there are; longer strings are not.
 """
 
 from __future__ import annotations
@@ -34,7 +32,6 @@ from cantle.methods.baskets.model import item_supports, pair_plan
 from cantle.methods.baskets.model import questions as baskets
 from cantle.methods.diffpart.method import DiffPart
 from cantle.methods.journeys.method import Journeys
-from cantle.methods.journeys.model import journey
 from cantle.methods.journeys.model import questions as journeys
 from cantle.schema.items import Universe
 from cantle.schema.sequences import SequenceSchema
@@ -44,7 +41,7 @@ from cantle.trusted.core.budget import ReceiptFields
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sequences import SequenceEngine
 from cantle.trusted.counting.sets import SetEngine
-from cantle.trusted.geometry import item_partitions, sequence_strings
+from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.sequence_strings import SequenceDomain
 
 FEW_PARTS = 6
@@ -263,26 +260,19 @@ class JourneyConfig(SetConfig):
 
     def run(self, table: Table, noise: Enumerating, detail: Detail) -> Shown:
         method = Journeys(self.schema, preset=self.preset, **without_own_error(self.settings))
-        engine = SequenceEngine(self.ragged(table), SequenceDomain(self.sizes[0], self.longest))
-        closed = () if detail.leaves else (journeys.PAID["paths"], journeys.PAID["pairs"])
+        engine = SequenceEngine(self.ragged(table), SequenceDomain(self.sizes[0]))
+        closed = () if detail.leaves else (journeys.PAID["pairs"],)
         answers, receipt = heard(method, engine, self.budget, noise, closed)
         made = method.answers
         assert made is not None
-        return (*answers, f"short {made.short} classes {made.classes} order {made.order}", f"receipt {receipt}"), ()
+        return (*answers, f"in full up to {made.model.span}, order {made.order}", f"receipt {receipt}"), ()
 
     def changed(self) -> Iterator[Constant]:
-        yield from ((module, "PARTS", FEW_PARTS) for module in (sequence_strings, sequence_queries, journey, journeys))
-        other = {
-            "ENDS_PARTS": (3, 3, 0),
-            "LEAST_STRENGTH": 0,
-            "_COVERED": 2.0,
-            "LONGER_LOG": 0,
-            "PAIRS_SHARE": journeys.HALF,
-        }
-        yield from ((journeys, name, value) for name, value in other.items())
+        yield from ((module, "PARTS", FEW_PARTS) for module in (sequence_queries, journeys))
+        yield from ((journeys, name, value) for name, value in {"ENDS": 3, "LEAST_STRENGTH": 0, "_FULL": 0.2}.items())
 
 
-DIVIDED = JourneyConfig("Journeys: two symbols, divided by length", (2,), {}, 750, records=1, tight=True)
-"""Lengths pay 60 units. Short sequences pay 690; long ones 138 for ends and 276 twice for pairs."""
+IN_PARTS = JourneyConfig("Journeys: two symbols", (2,), {}, 150, longest=3, records=0, tight=True)
+"""Lengths pay 12 units, pairs 138."""
 
-JOURNEY_CONFIGS: tuple[JourneyConfig, ...] = (DIVIDED,)
+JOURNEY_CONFIGS: tuple[JourneyConfig, ...] = (IN_PARTS,)

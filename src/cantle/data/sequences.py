@@ -25,5 +25,5 @@ def open_engine(
     nodes: object,  # noqa: ARG001 - only graphs have any
 ) -> Opened:
     """An engine that holds the sequences, and the form of the input."""
-    domain = SequenceDomain(schema.universe.size, schema.max_length)
+    domain = SequenceDomain(schema.universe.size)
     return sets.open_records(data, schema, choice, lambda records: SequenceEngine(records, domain))

@@ -209,21 +209,24 @@ CLEAR = 12.0
 
 _RATIOS = np.concatenate([[0.0], 2.0 ** np.arange(-5, 5.01, 0.5)])  # counts as multiples of what is expected
 _SCALES = np.concatenate([[0.5, 1.0, 1.5], np.arange(2.0, 17.0)])  # and as multiples of the noise
+_EMPTY, _BEFORE = 0.7, 10.0  # the share of empty cells before any is seen, and how many cells that is worth
 _GROUP = 1.5  # octaves of what is expected that share a prior
-_ROUNDS = 12
+_ALIKE = 30.0  # how many cells of a group the prior of all cells is worth
+_ROUNDS = 100
 _MOST = 8000  # cells from which a prior is fitted
 _BLOCK = 50_000
 _KEPT = 6.0  # a sum is kept if it exceeds its noise this often
 _LEAST = 0.02  # noise scales that are expected at least
 
 
-def fit_prior(likelihood: Floats, number: Floats, prior: Floats, rounds: int) -> Floats:
+def fit_prior(likelihood: Floats, number: Floats, usual: Floats, rounds: int, worth: float = 0.0) -> Floats:
     """The weights of values under which noisy counts are most likely, by expectation-maximisation; the rows of
-    `likelihood` are noisy counts, each of which occurs `number` times, its columns are values."""
-    whole = number.sum()
+    `likelihood` are noisy counts, each of which occurs `number` times, its columns are values. What is usual is worth
+    so many counts."""
+    whole, prior = number.sum() + worth, usual
     for _ in range(rounds):
         shown = each_dot(likelihood, prior)
-        prior = prior * mix(number / np.maximum(shown, 1e-300), likelihood) / whole
+        prior = (prior * mix(number / np.maximum(shown, 1e-300), likelihood) + worth * usual) / whole
     return prior
 
 
@@ -231,15 +234,18 @@ def shrink(noisy: Floats, expected: Floats, scale: float) -> Floats:
     """Posterior means of counts of which `expected` is expected, given noisy ones with Laplace noise of this scale.
 
     Where much less than the noise is expected the answer is what is expected; where a count exceeds the noise it is the
-    count. Groups of cells of which about as much is expected share a prior, and keep their sum if it is clear.
+    count. The prior is the one under which the noisy counts are most likely. Groups of cells of which about as much is
+    expected have their own, near that of all cells, and keep their sum if it is clear.
     """
-    expected = np.maximum(expected, _LEAST * scale)
     made = np.maximum(noisy, 0.0)
-    group = np.clip(np.floor(np.log2(expected / scale) / _GROUP), -4, 4)
+    unclear, expected = np.flatnonzero(noisy < CLEAR * scale), np.maximum(expected, _LEAST * scale)
+    usual = np.full(len(_RATIOS) + len(_SCALES), (1 - _EMPTY) / (len(_RATIOS) + len(_SCALES)))
+    usual[0] += _EMPTY
+    usual = _prior(noisy[unclear], expected[unclear], scale, usual, _BEFORE)
+    group = np.clip(np.floor(np.log2(expected[unclear] / scale) / _GROUP), -4, 4)
     for one in np.unique(group).tolist():
-        mine = np.flatnonzero((group == one) & (noisy < CLEAR * scale))
-        if len(mine):
-            made[mine] = _of_group(noisy[mine], expected[mine], scale)
+        mine = unclear[group == one]
+        made[mine] = _of_group(noisy[mine], expected[mine], scale, usual)
     return made
 
 
@@ -251,27 +257,31 @@ def by_their_prior(noisy: Floats, scale: float) -> Floats:
     values = np.concatenate([[0.0], scale * 2.0 ** np.arange(-3, 4.5, 0.5)])
     off = np.abs(noisy[weak, None] - values) / scale
     likelihood = np.exp(off.min(axis=1, keepdims=True) - off)
-    prior = fit_prior(likelihood, np.ones(len(off)), np.full(len(values), 1 / len(values)), 4 * _ROUNDS)
+    prior = fit_prior(likelihood, np.ones(len(off)), np.full(len(values), 1 / len(values)), 48)
     made = noisy.copy()
     made[weak] = each_dot(likelihood * values, prior) / each_dot(likelihood, prior)
     return made
 
 
-def _of_group(noisy: Floats, expected: Floats, scale: float) -> Floats:
-    some = np.arange(len(noisy))[:: -(-len(noisy) // _MOST)]
-    prior = np.full(len(_RATIOS) + len(_SCALES), 1 / (len(_RATIOS) + len(_SCALES)))
-    prior[: len(_RATIOS)] += np.exp(-(np.log2(np.maximum(_RATIOS, 1e-3)) ** 2))
-    likelihood, _ = _likelihood(noisy[some], expected[some], scale)
-    prior = fit_prior(likelihood, np.ones(len(some)), prior / prior.sum(), _ROUNDS) + 1e-9
+def _of_group(noisy: Floats, expected: Floats, scale: float, usual: Floats) -> Floats:
+    prior = _prior(noisy, expected, scale, usual, _ALIKE)
     made = np.empty(len(noisy))
     for first in range(0, len(noisy), _BLOCK):
         here = slice(first, first + _BLOCK)
         likelihood, values = _likelihood(noisy[here], expected[here], scale)
         made[here] = each_dot(likelihood * values, prior) / each_dot(likelihood, prior)
-    total, shown = float(noisy.sum()), float(made.sum())
-    if shown > 0 and total > _KEPT * scale * len(noisy) ** 0.5:
-        made *= np.clip(total / shown, 0.5, 2.0)
+    total = float(noisy.sum())
+    if total > _KEPT * scale * len(noisy) ** 0.5:
+        made *= np.clip(total / max(float(made.sum()), 1e-300), 0.5, 2.0)
     return made
+
+
+def _prior(noisy: Floats, expected: Floats, scale: float, usual: Floats, worth: float) -> Floats:
+    """The weights of values under which noisy counts are most likely, by expectation-maximisation; what is usual is
+    worth so many counts."""
+    some = np.arange(len(noisy))[:: max(1, -(-len(noisy) // _MOST))]
+    likelihood, _ = _likelihood(noisy[some], expected[some], scale)
+    return fit_prior(likelihood, np.ones(len(some)), usual, _ROUNDS, worth)
 
 
 def _likelihood(noisy: Floats, expected: Floats, scale: float) -> tuple[Floats, Floats]:

@@ -11,34 +11,27 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from cantle.trusted.core.answers import Noisy, NoisyCells
-from cantle.trusted.geometry.boxes import Cuts
-
-ALL = "all"
-"""The part of the data that is everything, before it is divided."""
 
 Rows = tuple[str | None, ...]
 """What the groups of the release call the numbers of a query, in equal portions; None if they do not have them."""
 
 
 class Asker(Protocol):
-    """Answers questions about a part of the data. Prices are whole nano-units of epsilon."""
+    """Answers questions about the data. Prices are whole nano-units of epsilon."""
 
     @property
     def max_records(self) -> int:
         """The most records of one protected unit, k."""
 
-    def left(self, part: str = ALL) -> int:
-        """What can still be spent on a part."""
+    def left(self) -> int:
+        """What can still be spent."""
 
     def accuracy(self, whole: int, noisy_records: int) -> Fraction:
         """Reserves what the release's own error costs, if it is wanted and there are enough records; the share of
         `whole`, or 0."""
 
-    def divide(self, rule: Cuts, parts: tuple[str, ...]) -> None:
-        """Divides all data into parts with these names; each has what was left."""
-
-    def ask(self, query: Any, price: int, why: str, rows: Rows, part: str = ALL) -> Noisy:
+    def ask(self, query: Any, price: int, why: str, rows: Rows) -> Noisy:
         """All numbers of a query; `why` is what the receipt calls it."""
 
-    def above(self, query: Any, price: int, at_least: int, why: str, rows: Rows, part: str = ALL) -> NoisyCells:
+    def above(self, query: Any, price: int, at_least: int, why: str, rows: Rows) -> NoisyCells:
         """The numbers of a query from a threshold on, and those that it always gives."""

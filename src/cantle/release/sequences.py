@@ -18,7 +18,7 @@ from cantle.release.words import Right, Uses, declared_names, drawn_records, gro
 from cantle.schema.items import Universe
 from cantle.schema.sequence_questions import pattern_of
 from cantle.trusted.core.arrays import Codes, Ints
-from cantle.trusted.geometry.sequence_strings import string_parts
+from cantle.trusted.geometry.sequence_strings import string_cells
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,9 +50,7 @@ def uses(manifest: Manifest) -> Uses:
     if order > 1 and not knows_order(manifest):
         bad.append("which symbol follows which, beyond the most frequent: no order of symbols was measured well")
     elif order > 1:
-        whole = manifest.summary["whole_up_to"]
-        short = f", and whole sequences of up to {whole}" if whole > 1 else ""
-        good.append(f"strings of up to {order} symbols{short}")
+        good.append(f"strings of up to {order} symbols")
         level = middle(manifest.accuracy, released)
         if level is not None:
             good[-1] += f"; what follows what is right to ±{points(level)} percentage points"
@@ -110,8 +108,8 @@ class SequenceCodes:
         return (ends < len(self.codes)).astype(np.int64)
 
     def strings(self, symbols: int, order: int) -> Ints:
-        """The number of the string at each place (sequence_strings.string_parts)."""
-        return string_parts(self.starts, self.codes, symbols, order)[0]
+        """The number of the string at each place (sequence_strings.string_cells)."""
+        return string_cells(self.starts, self.codes, symbols, order)
 
     def _after(self, part: Ints, ends: Ints) -> Ints:
         """Where this string ends first in each sequence, after where the one before it ended; past all if nowhere."""

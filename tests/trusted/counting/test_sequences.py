@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cantle.errors import ParameterError
 from cantle.trusted.bounding.persons import sequences_within_bound
 from cantle.trusted.claims import sequence_queries
 from cantle.trusted.claims.sequence_queries import Lengths, ListedStrings, Strings
@@ -16,17 +17,18 @@ from cantle.trusted.core.curator import Curator
 from cantle.trusted.counting import sequences
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sequences import SequenceEngine
-from cantle.trusted.geometry.sequence_strings import SequenceDomain, count_contained
+from cantle.trusted.geometry.boxes import Cuts
+from cantle.trusted.geometry.sequence_strings import SequenceDomain, Shares, count_contained
 from cantle.trusted.geometry.workloads import SequenceWorkload, fingerprint
 from cantle.trusted.noise import Seeded
 
-ROOT = np.zeros(1, np.int64)
+ROOT, SHARES = np.zeros(1, np.int64), Shares(4, 420, 420, 4200)
 
 
-def engine(rows: list[list[int]], symbols: int = 3, longest: int = 6) -> SequenceEngine:
+def engine(rows: list[list[int]], symbols: int = 3) -> SequenceEngine:
     starts = np.cumsum([0, *map(len, rows)])
     codes = np.array([code for row in rows for code in row], dtype=np.int32)
-    return SequenceEngine(Ragged(starts, codes), SequenceDomain(symbols, longest))
+    return SequenceEngine(Ragged(starts, codes), SequenceDomain(symbols))
 
 
 def test_it_shows_nothing_and_cannot_be_pickled() -> None:
@@ -38,21 +40,22 @@ def test_it_shows_nothing_and_cannot_be_pickled() -> None:
     held.close()
 
 
-@pytest.mark.parametrize("order", [2, 3, 4])
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
 def test_strings_are_the_same_if_there_are_too_many_to_list(order: int, monkeypatch: pytest.MonkeyPatch) -> None:
     dice = np.random.default_rng(order)
     held = engine([dice.integers(0, 3, dice.integers(1, 7)).tolist() for _ in range(50)])
-    listed = held.strings(ROOT, order, (3,) if order == 2 else ())
+    listed = held.strings(order, SHARES)
     monkeypatch.setattr(sequences, "MOST_CELLS", 1)
-    for one, other in zip(listed, held.strings(ROOT, order, (3,) if order == 2 else ()), strict=True):
+    for one, other in zip(listed, held.strings(order, SHARES), strict=True):
         assert one.tolist() == other.tolist()
-    assert [part.tolist() for part in engine([]).strings(ROOT, order, ())] == [[], []]
+    assert [part.tolist() for part in engine([]).strings(order, SHARES)] == [[], []]
 
 
-def test_sequences_longer_than_the_domain_says_are_not_counted() -> None:
-    ((_, _, counts),) = engine([[0] * 7, [1]]).tally(ROOT, Lengths((1, 2)))
-    assert counts.tolist() == [[1, 0]]
-    assert not Strings(3, 2).fits(engine([]).root(), SequenceDomain(4, 6))
+def test_sequences_are_one_region_that_is_not_divided() -> None:
+    held = engine([[1], [0, 1]])
+    assert not list(held.tally(ROOT[:0], Lengths((1,))))
+    with Curator(held, Budget(10, Unit()), Seeded(1)) as curator, pytest.raises(ParameterError):
+        curator.split(curator.root(), Cuts(np.zeros(1, np.int64), np.ones(1, np.int64)))
 
 
 def test_order_and_repeats_decide_which_sequences_of_a_person_are_used() -> None:
@@ -75,9 +78,9 @@ PAIRS = np.array([[0, 1], [1, 1]], dtype=np.int64)
     SequenceWorkload(np.zeros((10_001, 2), np.int64), 1),
 ])  # fmt: skip
 def test_workloads_that_do_not_fit_are_refused(bad: Any) -> None:
-    assert SequenceWorkload(PAIRS, 1).fits(SequenceDomain(2, 5))
+    assert SequenceWorkload(PAIRS, 1).fits(SequenceDomain(2))
     assert not SequenceWorkload(PAIRS, 1).fits(object())
-    assert not bad.fits(SequenceDomain(2, 5))
+    assert not bad.fits(SequenceDomain(2))
 
 
 def test_a_copy_of_a_workload_has_the_same_fingerprint() -> None:
@@ -93,7 +96,6 @@ def test_the_bounds_of_the_claims_are_those_of_the_questions() -> None:
     from cantle.methods.journeys.model import questions
 
     assert questions.MOST_ORDER <= sequence_queries.MOST_ORDER
-    assert questions.MOST_PATH <= sequence_queries.MOST_PATH
     assert questions.DENSE <= sequence_queries.MOST_CELLS
 
 
@@ -103,10 +105,10 @@ def test_listed_strings_are_those_of_the_table_from_the_threshold_on_and_the_one
 ) -> None:
     """At so high a price that the noise is 0."""
     rows, price = [[0, 1, 1], [2], [0, 1], [2, 0, 1, 1]], MOST
-    counts = next(iter(engine(rows).tally(ROOT, Strings(3, 2))))[2][0]
+    counts = next(iter(engine(rows).tally(ROOT, Strings(3, 2, SHARES))))[2][0]
     least = int(np.sort(counts)[-3])
     with Curator(engine(rows), Budget(price, Unit()), Seeded(1)) as curator:
-        query = ListedStrings(3, 2, (), np.array(always, dtype=np.int64))
+        query = ListedStrings(3, 2, SHARES, np.array(always, dtype=np.int64))
         noisy = curator.measure(curator.root(), query, price, at_least=least, why="strings")
     wanted = sorted({*np.flatnonzero(counts >= least).tolist(), *always})
     assert noisy.cells.tolist() == wanted

@@ -1,1 +1,1 @@
-"""Journeys: sequences from noisy lengths, short paths, ends and strings."""
+"""Journeys: sequences from noisy lengths and strings."""

@@ -1,4 +1,4 @@
-"""Journeys: private sequences from noisy lengths, whole short sequences, and strings of longer ones.
+"""Journeys: private sequences from noisy lengths and strings.
 
 Every sequence spreads one unit over its strings, so that no sequence is cut and long ones cost no more than short ones.
 cantle.methods.journeys.model.questions decides from earlier noisy answers which questions are asked; this module asks
@@ -53,7 +53,6 @@ class Journeys(Configured):
         self.preset, self.schema, self.seed = preset, schema, 0
         self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, universe=schema.universe, ordered=True)
         self.answers: Answers | None = None
-        self.paths = 0, 0
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:  # noqa: ARG002 (units cost no more)
         """Refuses an epsilon that is too small to be divided among the questions."""
@@ -64,10 +63,8 @@ class Journeys(Configured):
         asker = CuratorAsker(curator, self.own_accuracy)
         dice = public_streams(self.seed, STREAMS)
         self.answers = ask_all(asker, self.schema.universe.size, self.schema.max_length, dice)
-        kinds = [int(curator.path(part)[0]) for part in asker.parts.values()]
-        self.paths = kinds[-2 if len(kinds) > 1 else 0], kinds[-1]
 
     def results(self, dice: Dice) -> Results:
         """Records and groups from the noisy answers."""
         assert self.answers is not None, "call run first"
-        return journey_results(self.schema.universe, self.answers, self.paths, dice)
+        return journey_results(self.schema.universe, self.answers, dice)

@@ -17,11 +17,13 @@ from cantle.methods.diffpart.method import DiffPart
 from cantle.methods.journeys.method import Journeys
 from cantle.methods.journeys.model.questions import (
     DENSE,
-    ENDS_OF_MANY,
-    ENDS_SHARE,
+    ENDS,
     LEAST_STRENGTH,
     LENGTHS_SHARE,
+    LONGER_LOG,
+    PAIRS_SHARE,
     SMALL_LOG,
+    SYMBOLS_SHARE,
 )
 from cantle.methods.own_accuracy import SIZE_SHARE
 from cantle.methods.own_error.accuracy import WHY
@@ -171,18 +173,20 @@ def _of_degrees(budget: list[Part], noise: float, remarks: list[str]) -> Outline
 
 
 def plan_journeys(method: Journeys, epsilon: float, records: int, persons: int) -> Outline:
-    """The shares of journeys, for sequences of a few symbols each; short and long ones are paid for side by side."""
+    """The shares of journeys, for sequences of a few symbols each."""
     symbols, rate = method.schema.universe.size, epsilon / persons
     accuracy = float(method.own_accuracy.expected(round(epsilon * NANO), records, persons))
     left = 1 - float(LENGTHS_SHARE) - accuracy
     many = (symbols + 1) ** 2 > DENSE
     ordered = records * rate >= LEAST_STRENGTH
-    ends = left * float(ENDS_OF_MANY if many else ENDS_SHARE) if ordered else left
-    noise = 2 * noise_of(ends * rate)
+    single = left * float(SYMBOLS_SHARE) if many else 0.0 if ordered else left
+    pairs = (left - single) * float(PAIRS_SHARE if records * rate >= LONGER_LOG and not many else 1)
+    noise = ENDS * noise_of((pairs if ordered else single) * rate)
     budget = [Part("lengths of sequences", float(LENGTHS_SHARE), noise_of(float(LENGTHS_SHARE) * rate))]
-    budget += [Part(question_in_words(WHY), accuracy), Part("first and last symbols", ends, noise)]
-    budget += [Part("strings of symbols", left - ends)]
-    remarks = ["short sequences are counted whole, with what ends and strings of longer ones cost"]
+    budget += [Part(question_in_words(WHY), accuracy), Part("symbols", single), Part("pairs of symbols", pairs, noise)]
+    budget += [Part("strings of symbols", left - single - pairs)]
+    budget = [part for part in budget if part.share > 0]
+    remarks = []
     if not ordered:
         remarks.append("too few sequences for this epsilon to measure which symbol follows which")
     elif records * rate < SMALL_LOG:

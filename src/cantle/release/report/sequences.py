@@ -142,9 +142,8 @@ def _measured(release: Release) -> Section:
     shown = groups.select("question").with_columns(sd=scale).group_by("question", maintain_order=True)
     counts = shown.agg(number=pl.len(), sd=pl.col("sd").first())
     rows = [(name, f"{number:,}", f"{sd:,.2g}") for name, number, sd in counts.rows()]
-    short = f"Sequences of up to {s['whole_up_to']} symbols" if s["whole_up_to"] > 1 else "Sequences of one symbol"
-    words = [f"{short} were counted whole. Longer ones were counted by their strings of up to {s['order']} symbols; "
-             "what depends on more symbols is not in the release."]  # fmt: skip
+    words = [f"Sequences were counted by their strings of up to {s['order']} symbols; what depends on more symbols is "
+             f"not in the release. Strings of sequences of over {s['full_up_to']} symbols count less."]  # fmt: skip
     if s["order"] > 1 and not knows_order(release.manifest):
         words.append("No order of symbols was measured well: the sequences are few for this epsilon. "
                      "Which symbol follows which is known roughly at best.")  # fmt: skip

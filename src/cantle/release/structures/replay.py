@@ -14,14 +14,14 @@ import numpy as np
 import polars as pl
 
 from cantle.errors import VerifyError
-from cantle.methods.asking import ALL, Rows
+from cantle.methods.asking import Rows
 from cantle.methods.own_error.accuracy import WHY
 from cantle.release import Release
 from cantle.release.manifest import PathCharges
 from cantle.release.schemas import universe_of
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO, Unit
-from cantle.trusted.geometry.boxes import Cuts, Ints
+from cantle.trusted.geometry.boxes import Ints
 
 Paid = list[tuple[str, int, int]]
 """Charges in order: purpose, price in billionths, sensitivity."""
@@ -36,11 +36,11 @@ class Replay(ABC):
         self._universe, self._accuracy = universe_of(release.manifest), release.manifest.accuracy
         self._number_of_records = number_of_records
         self.max_records = self._receipt.unit.max_records
-        self._left, self._asked = {ALL: self._receipt.epsilon_nano}, dict[str, Paid]({ALL: []})
+        self._left, self._asked = self._receipt.epsilon_nano, Paid()
 
     def asked(self) -> list[Paid]:
         """What the noisy numbers say that each kind of path should have paid for."""
-        return sorted(self._asked.values())
+        return [self._asked]
 
     def receipts(self) -> list[Paid]:
         """What each kind of path paid for."""
@@ -55,26 +55,22 @@ class Replay(ABC):
             others = f"another number of records than the noisy {self._number_of_records} give"
             raise VerifyError(f"the accuracy was decided by {others}")
         price = whole * measured.share.numerator // measured.share.denominator
-        self._charge(ALL, WHY, price, self.max_records)
+        self._charge(WHY, price, self.max_records)
         return measured.share
 
-    def left(self, part: str = ALL) -> int:
-        return self._left[part]
+    def left(self) -> int:
+        return self._left
 
-    def divide(self, rule: Cuts, parts: tuple[str, ...]) -> None:  # noqa: ARG002 - the numbers are those of the parts
-        self._left = dict.fromkeys(parts, self._left[ALL])
-        self._asked = {part: [*self._asked[ALL]] for part in parts}
-
-    def ask(self, query: Any, price: int, why: str, rows: Rows, part: str = ALL) -> Noisy:
-        den = self._pay(query, price, why, part)
+    def ask(self, query: Any, price: int, why: str, rows: Rows) -> Noisy:
+        den = self._pay(query, price, why)
         none = np.zeros(query.key.cells // len(rows), np.int64)
         value = np.concatenate([none if name is None else self._rows(name)["noisy"].to_numpy() for name in rows])
         if len(value) != query.key.cells:
             raise VerifyError(f"the groups do not have the {query.key.cells} numbers of the question about {why}")
         return Noisy(value.reshape(1, -1), np.array([price]), den)
 
-    def above(self, query: Any, price: int, at_least: int, why: str, rows: Rows, part: str = ALL) -> NoisyCells:
-        den = self._pay(query, price, why, part)
+    def above(self, query: Any, price: int, at_least: int, why: str, rows: Rows) -> NoisyCells:
+        den = self._pay(query, price, why)
         cells, value = self.cells_of(query, rows)
         if not (np.diff(cells) > 0).all() or not np.isin(query.always, cells).all():
             raise VerifyError(f"the {why} are not in order, or one that is always given is not listed")
@@ -89,15 +85,15 @@ class Replay(ABC):
     def _rows(self, name: str | None) -> pl.DataFrame:
         return self._groups.filter(pl.col("question") == name)
 
-    def _pay(self, query: Any, price: int, why: str, part: str) -> int:
+    def _pay(self, query: Any, price: int, why: str) -> int:
         """Notes the charge; returns the denominator of the rate of the noise."""
         sensitivity = query.sensitivity(Unit(self.max_records))
-        self._charge(part, why, price, sensitivity)
+        self._charge(why, price, sensitivity)
         return int(sensitivity * NANO)
 
-    def _charge(self, part: str, why: str, price: int, sensitivity: int) -> None:
-        self._left[part] -= price
-        self._asked[part].append((why, price, sensitivity))
+    def _charge(self, why: str, price: int, sensitivity: int) -> None:
+        self._left -= price
+        self._asked.append((why, price, sensitivity))
 
 
 def charges_of(path: PathCharges) -> Paid:

@@ -1,4 +1,4 @@
-"""The structure `sequences`: noisy numbers of sequences by length, of whole short ones, of ends and of strings.
+"""The structure `sequences`: noisy numbers of sequences by length, and of strings.
 
 File: groups.parquet, one row per noisy number.
 """
@@ -15,7 +15,7 @@ from cantle.drawing.counts import STREAMS, Dice, public_dice, public_streams
 from cantle.drawing.set_frames import to_frame
 from cantle.errors import CantleError, VerifyError
 from cantle.methods.asking import Rows
-from cantle.methods.journeys.model.questions import ENDS, SMALL_LOG, Answers, ask_all
+from cantle.methods.journeys.model.questions import SMALL_LOG, Answers, ask_all
 from cantle.methods.journeys.results import draw, groups_of, summary_of
 from cantle.release import Release
 from cantle.release.answers.estimates import Noise
@@ -27,7 +27,7 @@ from cantle.release.sequences import most_frequent
 from cantle.release.show import bars
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import OfItems, changed_columns
-from cantle.release.structures.replay import Replay, charges_of
+from cantle.release.structures.replay import Replay
 from cantle.release.words import percent
 from cantle.schema.code_sets import AnySet, OneColumn, Question
 from cantle.schema.sequence_questions import pattern_of
@@ -35,10 +35,9 @@ from cantle.schema.sequences import SequenceSchema
 from cantle.trusted.claims.sequence_queries import ListedStrings
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.item_partitions import PARTS
-from cantle.trusted.geometry.sequence_strings import string_parts
+from cantle.trusted.geometry.sequence_strings import string_cells
 
-_COLUMNS = ["question", "symbols", "length", "noisy", "path", "rate_num", "rate_den", "parts"]
+_COLUMNS = ["question", "symbols", "length", "noisy", "rate_num", "rate_den", "parts"]
 _CLOSE = 0.01  # tolerated relative difference of pairs of symbols, because last digits vary with the machine
 _SHOWN, _BARS = 12, 8
 
@@ -46,19 +45,9 @@ _SHOWN, _BARS = 12, 8
 class Replayed(Replay):
     """Answers the questions of `ask_all` with the noisy numbers of a release."""
 
-    @property
-    def paths_taken(self) -> tuple[int, int]:
-        """The kinds of path of short and of long sequences."""
-        paths = [path.path for path in self._receipt.paths]
-        return (paths[0], paths[0]) if len(paths) == 1 else (self._path_of("short"), self._path_of("long"))
-
-    def _path_of(self, part: str) -> int:
-        return next(path.path for path in self._receipt.paths if charges_of(path) == self._asked[part])
-
     def cells_of(self, query: ListedStrings, rows: Rows) -> tuple[Ints, Ints]:
         size, held = self._universe.size, self._rows(*rows)
-        cells = np.searchsorted(np.array(query.classes, dtype=np.int64), held["length"].to_numpy(), side="right")
-        cells = cells.astype(np.int64) if query.order == 2 else np.zeros(len(held), np.int64)
+        cells = np.zeros(len(held), np.int64)
         for place in range(query.order):
             code = self._universe.encode(held["symbols"].list.get(place)).astype(np.int64)
             cells = cells * (size + 1) + np.where(code < 0, size, code)
@@ -79,17 +68,15 @@ def traits(manifest: Manifest) -> Traits:
         )
         besides += "is not in this release."
         return Traits("lengths and symbols, but no order", besides=besides)
-    many = f"up to {s['whole_up_to']} symbols" if s["whole_up_to"] > 1 else "one symbol"
-    long = f"strings of up to {s['order']} symbols in longer ones"
     besides = ""
     if strength(manifest) < SMALL_LOG:
         besides = "\n**No order was measured well** (the sequences are few for this epsilon): which symbol follows "
         besides += "which is known roughly at best, and rare successions not at all."
-    return Traits(f"lengths, sequences of {many}, ends, and {s['strings']:,} {long}", besides=besides)
+    return Traits(f"lengths, starts, ends, and {s['strings']:,} strings of up to {s['order']} symbols", besides=besides)
 
 
 class Opened(OfItems):
-    """A release of lengths, short sequences, ends and strings."""
+    """A release of lengths and strings."""
 
     def __init__(self, release: Release) -> None:
         super().__init__(release)
@@ -116,7 +103,7 @@ class Opened(OfItems):
         if replayed.receipts() != replayed.asked():
             yield "the questions that the noisy numbers lead to are not those that the receipt paid for"
             return
-        again = groups_of(self.universe, answers, replayed.paths_taken)
+        again = groups_of(self.universe, answers)
         yield from changed_columns(self._groups, again, "groups")
         yield from self._record_problems(answers)
 
@@ -135,10 +122,10 @@ class Opened(OfItems):
             yield "the lengths of the records are not those that the noisy numbers say"
             return
         begins, size = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]), self.universe.size
-        cells, parts = string_parts(begins, codes, size, 2)
-        others, less = string_parts(starts, drawn, size, 2)
+        cells, others = string_cells(begins, codes, size, 2), string_cells(starts, drawn, size, 2)
         _, place = np.unique(np.concatenate([cells, others]), return_inverse=True)
-        if np.abs(np.bincount(place, np.concatenate([parts, -less]))).sum() > _CLOSE * PARTS * max(1, len(records)):
+        sign = np.repeat([1, -1], [len(cells), len(others)])
+        if np.abs(np.bincount(place, sign)).sum() > _CLOSE * max(1, len(cells)):
             yield "the records are not like those that the noisy numbers make"
 
     # ---- answers ------------------------------------------------------------------------------------------
@@ -165,7 +152,7 @@ class Opened(OfItems):
             if ((touched > 0) & (touched < 1)).any():
                 return None
         elif self._manifest.summary["order"] == 1:
-            return None  # ends of short sequences are known, of long ones only any symbols well
+            return None  # only symbols were counted, wherever they are
         value, noise = self._numbers(question.key, question.codes)
         return DirectAnswer(value, noise)
 
@@ -180,10 +167,9 @@ class Opened(OfItems):
             first, end = self._bins()
             rows = rows.filter(codes.share(first, end) > 0)
         else:
-            place = 0 if key == "first" else -1
-            rows = self._groups.filter(
-                self._groups["question"].is_in(["paths", "starts" if key == "first" else "ends"])
-            )
+            place = -1 if key == "first" else 0
+            rows = self._rows("strings of 2")
+            rows = rows.filter(rows["symbols"].list.get(-1 - place).is_null())
             symbols = self.universe.encode(rows["symbols"].list.get(place)).astype(np.int64)
             inside = codes.share(symbols, symbols + 1) > 0
             rows = rows.filter(inside)
@@ -192,13 +178,10 @@ class Opened(OfItems):
         return value, sum_of(Noise.of(float(v), 1 / p) for v, p in zip(variances(rows), parts.tolist(), strict=True))
 
     def _of_strings(self, pattern: tuple[tuple[int, ...], ...]) -> Noise:
-        """The noise in the count of a string, in sequences: strings count as a part of one per symbol."""
-        order = min(max(map(len, pattern)), max(2, self._manifest.summary["order"]))
-        rows = self._groups.filter(self._groups["question"] == f"strings of {order}").head(1)
-        if not len(rows):
-            rows = self._groups.filter(self._groups["question"].is_in(ENDS)).head(1)
-        mean = float(self.records.list.len().mean() or 1.0)  # type: ignore[arg-type]
-        return sum_of(Noise.of(float(v), mean / PARTS) for v in variances(rows))
+        """The noise in the count of a string, in sequences."""
+        order = min(max(2, *map(len, pattern)), self._manifest.summary["order"])
+        rows = self._rows(f"strings of {order}").sort("parts").head(1)
+        return sum_of(Noise.of(float(v), 1 / p) for v, p in zip(variances(rows), rows["parts"], strict=True))
 
     def _rows(self, question: str) -> pl.DataFrame:
         return self._groups.filter(self._groups["question"] == question)

@@ -9,7 +9,7 @@ Every engine declares the kind of data it holds, its public domain, its root reg
   that a split closes. `count_all(workload)` then counts a workload over all of them. Graphs have neither.
 * `close()` discards the records.
 
-Tables (`TableEngine`), sets (`SetsEngine`) and sequences (`SequencesEngine`) can be split:
+Tables (`TableEngine`) and sets (`SetsEngine`) can be split:
 
 * `split(positions, rule)` moves on to the children of the listed regions, in order; other records are dropped.
 * tables can also be counted whole, before the first split: `occupied(key)` lists the occupied entries of a grid or
@@ -19,7 +19,7 @@ Tables (`TableEngine`), sets (`SetsEngine`) and sequences (`SequencesEngine`) ca
 * graphs cannot be split; `as_table(theta)` makes their projected degrees a table.
 * sets: `touched(positions)` lists for each partition the sets of children that its records touch, with their numbers;
   `pairs(items, most)` lists the pairs of these items that occur in any record, with their parts.
-* sequences: `strings(positions, order, classes)` lists the strings that occur in a region, with their parts.
+* sequences: `strings(order, shares)` lists the strings that occur, with their parts.
 
 Positions count the open regions in the order of the last split, from 0. Counts are secret: they may stay only
 inside the curator call that asked. A miscount costs privacy.
@@ -31,10 +31,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
 from cantle.trusted.core.keys import CodeTable, Domain, GridBins, GridCells, PublicDomain
-from cantle.trusted.geometry.boxes import BoxRule, Cuts, Frontier, Ints, Slices
+from cantle.trusted.geometry.boxes import BoxRule, Frontier, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
-from cantle.trusted.geometry.sequence_strings import SequenceDomain
+from cantle.trusted.geometry.sequence_strings import SequenceDomain, Shares
 from cantle.trusted.geometry.workloads import SequenceWorkload, SetWorkload, TableWorkload
 
 Chunk = tuple[int, int, Ints]
@@ -150,19 +150,14 @@ class SetsEngine(SplitEngine, Protocol):
         """The numbers of a workload over all records as they were given, before any was cut."""
 
 
-class SequencesEngine(SplitEngine, Protocol):
-    """Records that are sequences of symbols; regions are spans of lengths, so the only attribute of a region is the
-    length."""
+class SequencesEngine(Engine, Protocol):
+    """Records that are sequences of symbols, which are one region."""
 
     @property
     def domain(self) -> SequenceDomain: ...
 
-    def root(self) -> Frontier: ...
-
-    def strings(self, positions: Ints, order: int, classes: tuple[int, ...]) -> tuple[Ints, Ints]:
-        """Cells of strings that occur in a region, ascending, and their parts (sequence_queries.Strings)."""
-
-    def split(self, positions: Ints, rule: Cuts | Slices, /) -> None: ...
+    def strings(self, order: int, shares: Shares) -> tuple[Ints, Ints]:
+        """Cells of strings that occur, ascending, and their parts (sequence_queries.Strings)."""
 
     def count_all(self, workload: SequenceWorkload, /) -> Ints: ...
 

@@ -1,4 +1,4 @@
-"""Strings and whole paths of sequences as numbered cells: of private sequences in the engine, of simulated and
+"""Strings of sequences as numbered cells: of private sequences in the engine, of simulated and
 released ones in post-processing. Each sequence is mapped by itself.
 
 Sequences are ragged rows of symbols, no row empty, in the order of their events and with repeats.
@@ -12,7 +12,6 @@ import numpy as np
 
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.item_partitions import PARTS
 from cantle.trusted.geometry.workloads import SequenceWorkload
 
 _BLOCK = 1 << 13  # sequences compared with questions together
@@ -20,46 +19,53 @@ _BLOCK = 1 << 13  # sequences compared with questions together
 
 @dataclass(frozen=True)
 class SequenceDomain:
-    """What is public about sequences: the number of symbols, and the longest length."""
+    """What is public about sequences: the number of symbols."""
 
     symbols: int
-    longest: int
 
 
-def path_cells(starts: Ints, codes: Codes, symbols: int) -> Ints:
-    """The cell of each whole sequence: shorter ones come first, the last symbol counts fastest.
+@dataclass(frozen=True)
+class Shares:
+    """How many parts of a sequence its strings have: the one that begins it, the one that ends it, and what its others
+    have together. Each of those has an equal part of it, but no more than in a sequence of `span` symbols."""
 
-    >>> path_cells(np.array([0, 1, 3]), np.array([2, 1, 0]), 3).tolist()
-    [2, 6]
+    span: int
+    begins: int
+    ends: int
+    others: int
+
+    @property
+    def other(self) -> int:
+        """The parts of one other string in sequences of up to `span` symbols."""
+        return self.others // max(1, self.span - 1)
+
+
+def string_cells(starts: Ints, codes: Codes, symbols: int, order: int) -> Ints:
+    """The cell of the string that follows each symbol: it ends with the next symbol or the end.
+
+    >>> string_cells(np.array([0, 2]), np.array([0, 1]), 2, 2).tolist()  # 0 then 1, 1 then the end (2)
+    [1, 5]
     """
-    length, cell = np.diff(starts), np.zeros(len(starts) - 1, dtype=np.int64)
-    for place in range(int(length.max(initial=0))):
-        there = length > place
-        cell[there] = cell[there] * symbols + codes[starts[:-1][there] + place]
-        cell[length > place + 1] += 1  # after all shorter sequences: 1 + A + A^2 + ... by Horner's rule
-    return cell
-
-
-def string_parts(
-    starts: Ints, codes: Codes, symbols: int, order: int, classes: tuple[int, ...] = ()
-) -> tuple[Ints, Ints]:
-    """The cell of each string, and its parts: one string per symbol, which ends with the next symbol or the end.
-
-    >>> cells, parts = string_parts(np.array([0, 2]), np.array([0, 1]), 2, 2)
-    >>> cells.tolist(), parts.tolist()  # 0 then 1, 1 then the end (2)
-    ([1, 5], [2520, 2520])
-    """
-    length = np.diff(starts)
-    base = symbols + 1
-    place = np.arange(len(codes)) - np.repeat(starts[:-1], length)
-    cell = np.repeat(np.searchsorted(classes, length, side="right"), length).astype(np.int64)
+    place = np.arange(len(codes)) - np.repeat(starts[:-1], np.diff(starts))
+    cell = np.zeros(len(codes), dtype=np.int64)
     for back in range(order - 2, -1, -1):
         before = np.full(len(codes), symbols, dtype=np.int64)
         before[back:] = codes[: len(codes) - back]
-        cell = cell * base + np.where(place >= back, before, symbols)
+        cell = cell * (symbols + 1) + np.where(place >= back, before, symbols)
     following = np.append(codes[1:], symbols)
     following[starts[1:] - 1] = symbols
-    return cell * base + following, np.repeat(PARTS // length, length)
+    return cell * (symbols + 1) + following
+
+
+def string_parts(starts: Ints, codes: Codes, symbols: int, order: int, shares: Shares) -> tuple[Ints, Ints]:
+    """The cell of each string, and its parts: one that begins each sequence, and one that follows each symbol."""
+    length = np.diff(starts)
+    parts = np.repeat(shares.others // np.maximum(np.maximum(length, shares.span) - 1, 1), length)
+    parts[starts[1:] - 1] = shares.ends
+    base = symbols + 1
+    before = symbols * sum(base**back for back in range(1, order))  # starts alone
+    cells = np.append(before + codes[starts[:-1]].astype(np.int64), string_cells(starts, codes, symbols, order))
+    return cells, np.append(np.full(len(length), shares.begins), parts)
 
 
 def merged(cells: Ints, parts: Ints) -> tuple[Ints, Ints]:

@@ -15,32 +15,29 @@ import numpy as np
 
 from cantle.drawing.counts import Dice, Floats
 from cantle.errors import ParameterError
-from cantle.methods.asking import ALL, Asker
-from cantle.methods.journeys.model.journey import Journeys, Table
+from cantle.methods.asking import Asker
+from cantle.methods.journeys.model.chain import looked_up
+from cantle.methods.journeys.model.journey import Journeys, Table, uses
 from cantle.methods.journeys.model.lengths import LengthModel, fit_lengths, length_edges
-from cantle.methods.journeys.model.paths import fit_paths, split_paths
-from cantle.methods.journeys.model.tables import fit_ends, looked_up
 from cantle.trusted.claims import sequence_queries as queries
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO
-from cantle.trusted.geometry.boxes import Cuts, Ints
+from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import PARTS
+from cantle.trusted.geometry.sequence_strings import Shares
 
-MOST_PATH, MOST_ORDER = 4, 4
-"""Longest sequences that are counted whole, and most symbols of a string."""
+MOST_ORDER = 4
+"""Most symbols of a string."""
 
 LENGTHS_SHARE = Fraction(2, 25)
-TEST_SHARE = Fraction(1, 50)
-ENDS_SHARE, ENDS_OF_MANY = Fraction(1, 5), Fraction(2, 5)
-"""Shares of epsilon, and of what is left for long sequences: few or many symbols."""
-PAIRS_SHARE, HALF = Fraction(3, 5), Fraction(1, 2)
+"""The share of epsilon that pays for lengths."""
+SYMBOLS_SHARE = Fraction(2, 5)
+"""The share of what is left that pays for symbols, if there are too many pairs to list."""
+PAIRS_SHARE, HALF = Fraction(2, 3), Fraction(1, 2)
 """Shares of what is left for strings, if longer ones may follow: pairs, and strings of three."""
 
-ENDS = ("starts", "ends", "symbols")
-"""What the groups call first, last and any symbols."""
-
-ENDS_PARTS, ENDS_PARTS_OF_MANY = (PARTS // 2, PARTS // 2, 0), (PARTS // 4, PARTS // 4, PARTS // 2)
-"""The parts of a sequence in the tables of first, last and any symbols."""
+ENDS = 12
+"""The first and the last symbol are each one of so many parts of a sequence, in questions about pairs."""
 
 DENSE = 1_500_000
 """Most strings that are all listed."""
@@ -54,23 +51,19 @@ SMALL_LOG = 2_000
 LONGER_LOG = 5_000
 """Records times epsilon below which pairs get all that is left: longer strings would cost more than they tell."""
 
-MOST_CLASSES = 5
-_FULL_CLASS = 10.0  # sequences times epsilon for each pair of a class of length
-_WORTH = 0.6  # how much of the noise it costs an order must explain to be measured
+_FULL = 5.0  # longer sequences times epsilon for each pair, so many that their strings must count in full
+_LONGEST = 0.33  # more sequences than this share must not be longer than all that count in full
 _COVERED = 0.25  # the share of strings that must be expected to stand out
 _NEXT_COVERED = 0.8  # the same of still longer strings, if half of the budget is to be kept for them
 _CLEAR = 4.0
-_SAMPLING = 0.4  # the mean error of a simulated number, in standard deviations, halved
 _SPURIOUS = 40  # strings that pass the threshold by noise alone
 LEAST = 10_000
 """The smallest epsilon, in nano-units."""
 
 PAID = {
     "lengths": "lengths of sequences",
-    "paths": "short sequences",
-    "ends": "first and last symbols",
+    "symbols": "symbols",
     "pairs": "pairs of symbols",
-    "test": "whether longer strings pay",
     "strings": "strings of symbols",
 }
 """What the receipt calls each question."""
@@ -83,22 +76,14 @@ class Answers:
     edges: Ints
     noisy_lengths: Noisy
     lengths: LengthModel
-    short: int = 0
-    noisy_paths: Noisy | None = None
-    paths: list[Floats] = field(default_factory=list)
-    classes: tuple[int, ...] = ()
-    weights: tuple[int, int, int] = ENDS_PARTS
-    noisy_ends: Noisy | None = None
-    model: Journeys | None = None
-    measured: list[tuple[str, int, Noisy | NoisyCells, Ints]] = field(default_factory=list)
-    """For each question about strings its name, order, answer and cells."""
-    tests: list[tuple[int, Noisy]] = field(default_factory=list)
-    """For each test its order and answer."""
+    model: Journeys
+    measured: list[tuple[str, int, Shares, Noisy | NoisyCells, Ints]] = field(default_factory=list)
+    """For each question about strings its name, order, shares, answer and cells."""
 
     @property
     def order(self) -> int:
         """The longest strings that were counted; 1 if no order of symbols was."""
-        return max((order for _, order, _, _ in self.measured), default=1)
+        return max((order for _, order, *_ in self.measured), default=1)
 
 
 def _portion(total: int, fraction: Fraction) -> int:
@@ -124,131 +109,80 @@ def ask_all(asker: Asker, symbols: int, longest: int, dice: Mapping[str, Dice]) 
     edges = length_edges(longest)
     query = queries.Lengths(tuple(edges.tolist()))
     noisy = asker.ask(query, _portion(whole, LENGTHS_SHARE), why=PAID["lengths"], rows=("lengths",))
-    known = Answers(edges, noisy, fit_lengths(noisy.value[0], edges, scale_of(noisy), longest))
+    lengths = fit_lengths(noisy.value[0], edges, scale_of(noisy), longest)
     asker.accuracy(whole, int(noisy.value.sum()))
-    left = asker.left() / NANO / asker.max_records
-    orders = known.lengths.records * whole / NANO / asker.max_records >= LEAST_STRENGTH
-    known.short = _longest_path(known.lengths, symbols, left) if orders else 1
-    short, long = ALL, ALL
-    if known.short < longest:
-        short, long = "short", "long"
-        asker.divide(Cuts(np.zeros(1, np.int64), np.array([known.short])), (short, long))
-    usual = np.ones(symbols)
-    if known.short < longest:
-        _Long(asker, long, symbols, known, dice["pools"], whole).ask(orders)
-        assert known.model is not None
-        usual = known.model.ends.any.sum(axis=0)
-    paths = queries.ShortPaths(symbols, known.short)
-    known.noisy_paths = asker.ask(paths, asker.left(short), why=PAID["paths"], rows=("paths",), part=short)
-    tables = split_paths(known.noisy_paths.value[0], symbols, known.short)
-    known.paths = fit_paths(tables, known.lengths.number, usual, scale_of(known.noisy_paths))
+    epsilon = whole / NANO / asker.max_records
+    span = span_of(lengths, (symbols + 1) ** 2, epsilon)
+    known = Answers(edges, noisy, lengths, Journeys(symbols, lengths, span, dice["pools"]))
+    _Strings(asker, known).ask(lengths.records * epsilon)
     return known
 
 
-def _longest_path(lengths: LengthModel, symbols: int, epsilon: float) -> int:
-    """The longest sequences to be counted as whole paths: as long as there is a sequence per path and unit of noise."""
-    longest, most = 1, len(lengths.number) - 1
-    while longest < min(MOST_PATH, most):
-        paths = symbols ** (longest + 1)
-        if paths > DENSE or paths > lengths.number[longest + 1] * epsilon:
-            break
-        longest += 1
-    return longest
+def span_of(lengths: LengthModel, pairs: int, epsilon: float) -> int:
+    """The length up to which all strings of a sequence count alike.
 
-
-def length_classes(lengths: LengthModel, short: int, symbols: int, epsilon: float) -> tuple[int, ...]:
-    """The first lengths of classes of about equally many sequences, from the second class on."""
-    full = _FULL_CLASS * symbols * (symbols + 1)
-    wanted = int(np.clip(lengths.longer(short) * epsilon / full, 1, MOST_CLASSES))
-    number = np.where(np.arange(len(lengths.number)) > short, lengths.number, 0.0)
-    middle = (np.cumsum(number) - number / 2) / max(float(number.sum()), 1e-9)
-    cls = np.clip(np.floor(middle * wanted), 0, wanted - 1)
-    cls[: short + 2] = 0
-    return tuple((np.flatnonzero(np.diff(np.maximum.accumulate(cls))) + 1).tolist())
+    Those of longer sequences count less, so that one of `span` symbols says the most; the noise is as large as if all
+    had so many. As long as enough sequences are longer, what their strings say is worth it.
+    """
+    longer = lengths.records - np.cumsum(lengths.number)
+    least = min(_FULL * pairs / epsilon, _LONGEST * lengths.records)
+    return max(2, int(np.flatnonzero(longer <= least).min(initial=len(longer) - 1)))
 
 
 @dataclass(eq=False)
-class _Long:
-    """The questions about long sequences."""
+class _Strings:
+    """The questions about strings."""
 
     asker: Asker
-    part: str
-    symbols: int
     known: Answers
-    dice: Dice
-    whole: int
 
-    def ask(self, orders: bool) -> None:
-        known, base = self.known, self.symbols + 1
-        epsilon = self.whole / NANO / self.asker.max_records
-        known.classes = length_classes(known.lengths, known.short, self.symbols, epsilon) if orders else ()
-        many = (len(known.classes) + 1) * base**2 > DENSE
-        known.weights = ENDS_PARTS_OF_MANY if many or not orders else ENDS_PARTS
-        price = _portion(self._left, ENDS_OF_MANY if many else ENDS_SHARE) if orders else self._left
-        query = queries.EndSymbols(self.symbols, known.classes, known.weights)
-        rows = tuple(name if weight else None for name, weight in zip(ENDS, known.weights, strict=True))
-        known.noisy_ends = self.asker.ask(query, price, why=PAID["ends"], rows=rows, part=self.part)
-        scale = scale_of(known.noisy_ends) / PARTS
-        noisy = known.noisy_ends.value.reshape(3, len(known.classes) + 1, self.symbols) / PARTS
-        every = np.arange(len(known.lengths.number))
-        number = np.where(every > known.short, known.lengths.number, 0.0)
-        sizes = np.bincount(np.searchsorted(known.classes, every, side="right"), number).astype(np.float64)
-        ends = fit_ends(noisy, np.array(known.weights) / PARTS, scale, sizes)
-        known.model = Journeys(self.symbols, known.lengths, known.short, known.classes, ends, self.dice)
-        noise_of_ends = scale * PARTS / max(1, known.weights[1])
-        if orders:
-            self._ask_orders(known.model, many, noise_of_ends)
-        known.model.correct(noise_of_ends)
-
-    @property
-    def _left(self) -> int:
-        return self.asker.left(self.part)
-
-    def _ask_orders(self, model: Journeys, many: bool, noise_of_ends: float) -> None:
-        """Pairs, and longer strings as long as a test says that they explain more than they cost."""
-        strength = self.known.lengths.records * self.whole / NANO / self.asker.max_records
+    def ask(self, strength: float) -> None:
+        """Symbols if they are many or the log is tiny; pairs; and longer strings as long as they stand out."""
+        model = self.known.model
+        many, orders = model.base**2 > DENSE, strength >= LEAST_STRENGTH
+        if many or not orders:
+            price = _portion(self.asker.left(), SYMBOLS_SHARE) if orders else self.asker.left()
+            model.learn(self._measure(model, 1, price))
+        if not orders:
+            return
         longer = not many and strength >= LONGER_LOG
-        table = self._measure(model, 2, _portion(self._left, PAIRS_SHARE) if longer else self._left)
+        table = self._measure(model, 2, _portion(self.asker.left(), PAIRS_SHARE) if longer else self.asker.left())
         model.learn(table)
+        model.correct()
         for order in range(3, MOST_ORDER + 1):
-            if not self._left:
+            if not self.asker.left():
                 return
-            model.correct(noise_of_ends)  # the test asks what pairs cannot explain, not what the fit has missed
-            cells, expected = model.expected(order)
+            expected = model.expected(order, self._shares(order))
             share = HALF if self._goes_on(model, order) else Fraction(1)
-            if not self._pays(model, order, share, cells, expected):
+            if self._covered(expected[1], Fraction(1)) < _COVERED * expected[1].sum():
                 before = table.cells, table.expected
-                model.learn(table.again(self._measure(model, order - 1, self._left, expected=before, again=True)))
-                return
-            table = self._measure(model, order, _portion(self._left, share), expected=(cells, expected))
-            model.learn(table)
+                again = self._measure(model, order - 1, self.asker.left(), expected=before, again=True)
+                model.learn(table.again(again))
+            else:
+                table = self._measure(model, order, _portion(self.asker.left(), share), expected=expected)
+                model.learn(table)
+            model.correct()
+
+    def _shares(self, order: int) -> Shares:
+        """What the strings of a sequence count: all alike; the first and the last pair of long ones more."""
+        span = self.known.model.span
+        if order == 2:
+            ends = PARTS // ENDS
+            return Shares(span, ends, ends, PARTS - 2 * ends)
+        each = PARTS // span
+        return Shares(span, each, 0, PARTS - each) if order == 1 else Shares(span, 0, each, PARTS - each)
 
     def _goes_on(self, model: Journeys, order: int) -> bool:
         """Whether something is kept for strings of one symbol more: most of them must be expected to stand out."""
         if order == MOST_ORDER:
             return False
-        return self._covered(model.expected(order + 1)[1], HALF) >= _NEXT_COVERED * model.records
-
-    def _scale(self, share: Fraction) -> float:
-        """The noise of strings, in sequences, if this share of what is left pays for them."""
-        return self.asker.max_records * NANO / _portion(self._left, share)
+        expected = model.expected(order + 1, self._shares(order + 1))[1]
+        return self._covered(expected, HALF) >= _NEXT_COVERED * expected.sum()
 
     def _covered(self, expected: Floats, share: Fraction) -> float:
-        """How many strings are expected to stand out at this price."""
-        return float(expected[expected > _CLEAR * self._scale(share)].sum())
-
-    def _pays(self, model: Journeys, order: int, share: Fraction, cells: Ints, expected: Floats) -> bool:
-        """Whether strings of an order are worth their price: whether the model of the order below is further off than
-        a table of them would be."""
-        test = _portion(self.whole, TEST_SHARE)
-        if 2 * test >= self._left or self._covered(expected, Fraction(1)) < _COVERED * model.records:
-            return False
-        query = queries.StringDistance(self.symbols, order, cells, np.rint(expected * PARTS).astype(np.int64))
-        noisy = self.asker.ask(query, test, why=PAID["test"], rows=(f"test of {order}",), part=self.part)
-        self.known.tests.append((order, noisy))
-        sampled = _SAMPLING * float(np.sqrt(expected * (1 + model.each) / max(1.0, model.spread())).sum())
-        gain = float(noisy.value[0, 0]) / 2 / PARTS - sampled
-        return gain >= _WORTH * 0.5 * float(np.minimum(expected, self._scale(share)).sum())
+        """How many strings are expected to stand out if this share of what is left pays for them."""
+        noise = self.asker.max_records * NANO * self.known.model.span / _portion(self.asker.left(), share)
+        return float(expected[expected > _CLEAR * noise].sum())
 
     def _measure(
         self,
@@ -260,25 +194,28 @@ class _Long:
         again: bool = False,
     ) -> Table:
         """The noisy strings of an order; `expected` are cells in which some are expected, and how many."""
-        classes = self.known.classes if order == 2 else ()
-        base = self.symbols + 1
-        name, why = f"strings of {order}" + (", again" if again else ""), PAID["pairs" if order == 2 else "strings"]
-        number = (len(classes) + 1) * base**order
+        base, shares, number = model.base, self._shares(order), model.base**order
+        name = f"strings of {order}" + (", again" if again else "")
+        why = PAID["symbols" if order == 1 else "pairs" if order == 2 else "strings"]
         whole = number <= DENSE
         noisy: Noisy | NoisyCells
         if whole:
-            cells, query = np.arange(number), queries.Strings(self.symbols, order, classes)
-            noisy = self.asker.ask(query, price, why=why, rows=(name,), part=self.part)
+            cells, query = np.arange(number), queries.Strings(model.symbols, order, shares)
+            noisy = self.asker.ask(query, price, why=why, rows=(name,))
         else:
-            expected = expected or model.expected(order)
-            at_least = self.asker.max_records * NANO / price * max(1.0, log(number / _SPURIOUS))
-            always = expected[0] if again else expected[0][expected[1] > at_least]
-            if order == 2:  # repeats
-                repeats = np.arange(len(classes) + 1)[:, None] * base**2 + np.arange(self.symbols) * (base + 1)
-                always = np.union1d(always, repeats.ravel())
-            listed, least = queries.ListedStrings(self.symbols, order, classes, always), round(at_least * PARTS)
-            noisy = self.asker.above(listed, price, max(1, least), why=why, rows=(name,), part=self.part)
+            expected = expected or model.expected(order, shares)
+            least = self.asker.max_records * PARTS * NANO / price * max(1.0, log(number / _SPURIOUS))
+            clear = again | (expected[1] * uses(shares, order, model.symbols, expected[0]) > least)
+            always = expected[0][clear]
+            if order == 2:  # repeats, ends and starts
+                every = np.arange(model.symbols)
+                always = np.unique(
+                    np.append(always, [every * (base + 1), every * base + base - 1, base**2 - base + every])
+                )
+            listed = queries.ListedStrings(model.symbols, order, shares, always)
+            noisy = self.asker.above(listed, price, max(1, round(least)), why=why, rows=(name,))
             cells = noisy.cells
-        self.known.measured.append((name, order, noisy, cells))
+        self.known.measured.append((name, order, shares, noisy, cells))
         some = np.zeros(len(cells)) if expected is None else looked_up(*expected, cells)
-        return Table(order, cells, noisy.value.reshape(-1) / PARTS, scale_of(noisy) / PARTS, whole, some)
+        each = uses(shares, order, model.symbols, cells)
+        return Table(order, cells, noisy.value.reshape(-1) / each, scale_of(noisy) / each, whole, some)
