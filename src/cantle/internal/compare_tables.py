@@ -27,6 +27,7 @@ from cantle.schema.fields import MOST_CLASSES
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
 from cantle.trusted.bounding.persons import person_numbers, within_bound
+from cantle.trusted.core.arrays import Ints
 
 MOST_COLUMNS = 40
 """Most columns of which all pairs are compared."""
@@ -168,29 +169,36 @@ def train_and_test(schema: TableSchema, view: TableView, raw: Sequence[Codes]) -
     private, others = order[:half][:MOST_RECORDS], order[half:][:MOST_RECORDS]
     released = public_dice(1).permutation(view.records)[:half][:MOST_RECORDS]
     truth = raw[place][others]
-    score = _explained if numeric else _correct
+    tested = _features(raw, place, others)
     scores = [
-        score(_features(codes, place)[rows], codes[place][rows], _features(raw, place)[others], truth)
+        _score(_features(codes, place, rows), codes[place][rows], tested, truth, numeric=numeric)
         for codes, rows in ((raw, private), (view.codes, released))
     ]
     majority = 0.0 if numeric else float(np.bincount(truth).max() / len(truth))
     return Trained(target.name, scores[0], scores[1], majority, len(truth), numeric), ""
 
 
-def _features(codes: Sequence[Codes], place: int) -> NDArray[np.float32]:
-    return np.stack([one.astype(np.float32) for number, one in enumerate(codes) if number != place], axis=1)
+def _features(codes: Sequence[Codes], place: int, rows: Ints) -> NDArray[np.float32]:
+    return np.stack([one[rows].astype(np.float32) for number, one in enumerate(codes) if number != place], axis=1)
 
 
-def _correct(features: NDArray[np.float32], classes: Codes, others: NDArray[np.float32], truth: Codes) -> float:
-    """The share of other records whose class is predicted correctly."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
+def _score(
+    features: NDArray[np.float32], values: Codes, others: NDArray[np.float32], truth: Codes, *, numeric: bool
+) -> float:
+    """How well a model of the values predicts those of other records: the share of classes that it gets right, or R2,
+    the share of the variance of numbers that is explained."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from threadpoolctl import threadpool_limits
 
-    if len(np.unique(classes)) < 2:
-        return float((truth == classes[0]).mean())
-    model = HistGradientBoostingClassifier(max_iter=60, early_stopping=False, random_state=0)
+    if not numeric and len(np.unique(values)) < 2:
+        return float((truth == values[0]).mean())
+    kind = HistGradientBoostingRegressor if numeric else HistGradientBoostingClassifier
+    model = kind(max_iter=60, early_stopping=False, random_state=0)
     with threadpool_limits(1):  # several threads wait for each other: 17 s of CPU instead of 0.6 s on two busy cores
-        return float((model.fit(features, classes).predict(others) == truth).mean())
+        found = model.fit(features, values).predict(others)
+    if not numeric:
+        return float((found == truth).mean())
+    return float(1 - ((truth - found) ** 2).mean() / max(float(truth.var()), 1e-12))
 
 
 def _slopes(asker: TableAsker, target: str, view: TableView, raw: Sequence[Codes]) -> str:
@@ -211,14 +219,3 @@ def _slopes(asker: TableAsker, target: str, view: TableView, raw: Sequence[Codes
         f"linear regression on all other columns: {len(right)} coefficients are clear in the data; in the release they "
         f"are off by {100 * off:.0f} % in the median, and {wrong} have the wrong sign"
     )
-
-
-def _explained(features: NDArray[np.float32], values: Codes, others: NDArray[np.float32], truth: Codes) -> float:
-    """R2 of the predictions for other records: the share of the variance of their values that is explained."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-    from threadpoolctl import threadpool_limits
-
-    model = HistGradientBoostingRegressor(max_iter=60, early_stopping=False, random_state=0)
-    with threadpool_limits(1):
-        off = truth - model.fit(features, values).predict(others)
-    return float(1 - (off**2).mean() / max(float(truth.var()), 1e-12))
