@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.data import fimi, line_grammars
-from cantle.data.tables import header, read_columns, read_csv, whole_lines
+from cantle.data.tables import batches_of_lines, header, read_columns, read_csv
 from cantle.schema import Schema, file_bytes, identifier_lines
 from cantle.schema.identifier_lines import matrix_market, pieces, read_fields
 from cantle.schema.items import Universe
@@ -153,7 +153,7 @@ def test_the_time_for_one_very_long_record_grows_with_its_length(
     started = time.process_time()
     whole = path.read_bytes()
     parts = [whole[at : at + 64] for at in range(0, len(whole), 64)]
-    assert sum(map(len, whole_lines(iter(parts), b'"'))) == len(whole)
+    assert sum(map(len, batches_of_lines(iter(parts), b'"'))) == len(whole)
     assert list(line_grammars.lines_of(parts)) == [b"a", b"x", long, b"x", b""]
     assert b"".join(identifier_lines.pieces(path)) == whole
     assert time.process_time() - started < 2

@@ -58,7 +58,7 @@ from cantle.data.line_grammars import BLANK_LINES, CsvDialect, Grammar, object_b
 from cantle.data.sheets import column_names, read_sheet, read_statistics
 from cantle.errors import DataError
 from cantle.schema.dialect import UNDECODABLE, without_marks
-from cantle.schema.file_bytes import check_file, pieces
+from cantle.schema.file_bytes import check_file, pieces, whole_lines
 from cantle.schema.values import MIXED, in_microseconds, text_of
 from cantle.trusted.core.private import Private
 
@@ -255,27 +255,21 @@ def read_csv(path: Path, schema: TableSchema, wanted: list[str]) -> Iterator[pl.
     if dialect.header:
         names, first = _split_header(pieces, dialect)
         _check_columns(f"{path.name!r}", names, wanted, _DIALECT)
-    for text in whole_lines(chain([first], pieces), (dialect.quote or "").encode()):
+    for text in batches_of_lines(chain([first], pieces), (dialect.quote or "").encode()):
         yield parse_lines(text, names, dialect, wanted)
 
 
-def whole_lines(pieces: Iterator[bytes], quote: bytes) -> Iterator[bytes]:
+def batches_of_lines(pieces: Iterable[bytes], quote: bytes) -> Iterator[bytes]:
     """The whole lines of each piece; from the first quote on, all the rest is one batch."""
-    some = False
-    held: list[bytes] = []  # of a line that goes on; joined once, because a single line may be very long
-    for more in pieces:
-        if quote and quote in more:  # a quoted field may contain line ends
-            yield b"".join((*held, more, *pieces))
+    some, blocks = False, whole_lines(pieces)
+    for lines in blocks:
+        if quote and quote in lines:  # a quoted field may contain line ends
+            yield b"".join((lines, *blocks))
             return
-        more = with_line_feeds(more)
-        end = more.rfind(b"\n") + 1
-        if end:
-            yield without_marks(b"".join((*held, memoryview(more)[:end])))
-            some, held = True, []
-        held.append(more[end:])
-    rest = b"".join(held)
-    if rest or not some:
-        yield without_marks(rest)
+        yield without_marks(with_line_feeds(lines))
+        some = True
+    if not some:
+        yield b""
 
 
 def parse_lines(text: bytes, names: list[str], dialect: CsvDialect, wanted: list[str]) -> pl.DataFrame:
@@ -327,7 +321,8 @@ def _parse(text: bytes, dialect: CsvDialect, columns: list[str], places: list[in
         text = well_formed(text, dialect)
     frame = _parse_well_formed(text, dialect, quote, columns, places)
     # a blank line appears as a record without any value; only then do we search for blank lines
-    if not one_column and frame.select(pl.all_horizontal(pl.all().is_null()).any()).item():
+    some = not one_column and all(one.null_count() for one in frame)
+    if some and frame.select(pl.all_horizontal(pl.all().is_null()).any()).item():
         text = Grammar(dialect).rewritten(text, drop_blank=True) if quote else BLANK_LINES.sub(b"", text)
         frame = _parse_well_formed(text, dialect, quote, columns, places)
     return frame

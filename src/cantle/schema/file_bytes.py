@@ -135,7 +135,7 @@ def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         end = max(piece.rfind(b"\n"), piece.rfind(b"\r")) + 1
         if end:
-            yield b"".join((*held, piece[:end]))
+            yield b"".join((*held, memoryview(piece)[:end]))
             held = []
         held.append(piece[end:])
     if rest := b"".join(held):
