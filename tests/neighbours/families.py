@@ -129,8 +129,8 @@ def read(engine: str) -> Callable[[dict[str, Any], Any], Codes]:
         _, held = open_data(data, schema, made, None, EngineChoice(engine))
         assert isinstance(held, FamilyEngine)
         parents, children = held.view(PARENTS), held.view(CHILDREN)
-        above = list(zip(*(part.tolist() for part in parents._columns(parents._rows)), strict=True))
-        below = [tuple(row) for row in zip(*(one.tolist() for one in children._columns(children._rows)), strict=True)]
+        above = list(zip(*(part.tolist() for part in parents._columns(slice(None))), strict=True))
+        below = [tuple(row) for row in zip(*(one.tolist() for one in children._columns(slice(None))), strict=True)]
         counted, first = Counter[Any](), 0
         for *codes, size in above:
             assert {row[:-1] for row in below[first : first + size]} <= {(*codes, size)}
