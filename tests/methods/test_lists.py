@@ -99,6 +99,9 @@ def test_answers_count_items(release: Release) -> None:
     given = patients()
     exact = {f"ill contains {item}": given.filter(pl.col("ill").list.contains(item)).height for item in ITEMS}
     exact |= {"ill is null": given["ill"].null_count()}
+    size = given["ill"].list.len()
+    exact |= {"ill.size >= 2": (size >= 2).sum(), "ill.size == 0": (size == 0).sum()}
+    exact |= {"ill.size between 1 and 2": size.is_between(1, 2).sum(), "ill.size < 99": size.is_not_null().sum()}
     for question, number in exact.items():
         found = release.count(question)
         assert found.low <= number <= found.high
@@ -276,6 +279,8 @@ def test_linked_tables_may_have_lists(tmp_path: Path) -> None:
     assert tables["people"]["ill"].dtype == pl.List(pl.String)
     assert tables["people"].equals(loaded.tables["people"])
     assert made.count("people: ill contains flu").value == pytest.approx(holding(tables["people"], "flu"), abs=1)
+    two = int((tables["people"]["ill"].list.len() >= 2).sum())
+    assert made.count("people: ill.size >= 2 and sex == F").value <= made.count("people: ill.size >= 2").value == two
     assert made.count("", by=["ill: flu"])["value"].sum() == pytest.approx(len(tables["people"]), abs=1)  # type: ignore[index]
     with pytest.raises(ParameterError, match="name an item after --by, such as 'ill: flu'"):
         made.count("", by=["ill"])

@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 
 from cantle.errors import ParameterError, raise_alone
-from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, join
+from cantle.schema.code_sets import CodeSet, Key, Linear, OneColumn, Question, Term, join
 from cantle.schema.declared_values import number_in
 from cantle.schema.domain import Attribute
 from cantle.schema.fields import Field
@@ -277,9 +277,14 @@ class ListsOf(Named):
     def codes(self, sign: str, value: Token) -> CodeSet:  # noqa: ARG002
         raise Misfit(f"{self.name} holds lists; write `{self.name} contains '{self._lists.items.label(0)}'`")
 
+    @property
+    def items(self) -> tuple[str, ...]:
+        """The columns of truth values that say whether a list holds each item."""
+        return self._lists.names(self.name)
+
     def item(self, value: Token) -> Key:
-        """The column of truth values that says whether a list holds an item."""
-        return self._lists.names(self.name)[item_in(self._lists.items, value)]
+        """The column of an item."""
+        return self.items[item_in(self._lists.items, value)]
 
 
 class Coordinate(Named):
@@ -426,6 +431,20 @@ class WholeNumber(Named):
         if sign in ("==", "!=") and (place.denominator != 1 or not 0 <= place < self.values):
             raise Misfit(f"{self.name} is a whole number from 0 on, so it is never {value.text}")
         return compared(sign, place, self.values, self.size)
+
+
+class SizeOfList(WholeNumber):
+    """The number of items of a list, for those that are not missing."""
+
+    def __init__(self, lists: ListsOf) -> None:
+        super().__init__(f"{lists.name}.size")
+        self._lists = lists
+
+    def question(self, codes: CodeSet) -> Question:
+        lists, items = self._lists, self._lists.items
+        terms = tuple(Term(item, 1, 2, 2) for item in items)
+        spans = (Linear(terms, first, end - 1 if end <= len(items) else None) for first, end in codes.spans())
+        return join(True, [OneColumn(lists.key, lists.there), join(False, list(spans))])
 
 
 class Vocabulary:

@@ -138,6 +138,8 @@ class Relations:
 
     def _translated(self, one: OneColumn | Linear) -> Question:
         if isinstance(one, Linear):
+            if str(one.terms[0].key) in self.lists_by_item:  # the size of a list, in counted columns already
+                return one
             return self.between([(str(term.key), term.factor) for term in one.terms], one.low, one.high)
         name, codes = str(one.key), one.codes
         made = self.made.get(name)

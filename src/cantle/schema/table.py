@@ -44,7 +44,7 @@ from cantle.schema.domain import Domain
 from cantle.schema.field_parser import parse_field
 from cantle.schema.fields import Field as Field
 from cantle.schema.groups import Group, check_groups, groups_of
-from cantle.schema.question_columns import Categories, Numeric, Vocabulary, column_of
+from cantle.schema.question_columns import Categories, ListsOf, Numeric, SizeOfList, Vocabulary, column_of
 from cantle.schema.relate import related
 from cantle.schema.relations import Relations
 
@@ -229,12 +229,13 @@ class TableSchema(RecordSchema):
         return self._related[1] if self._has_rules else self._declared
 
     def vocabulary(self) -> Vocabulary:
-        """What questions may name: the declared columns, and differences that rules make."""
+        """What questions may name: the declared columns, the sizes of lists, and differences that rules make."""
         relations = self.relations
         differences, counted = {one.difference for one in relations.differences}, self.domain().attributes
         made = [Numeric(one) for one in counted if one.name in differences]
         items = [Categories(one, None) for one in counted if one.name in relations.lists_by_item]
-        return Vocabulary([*self._names.columns.values(), *made, *items])
+        sizes = [SizeOfList(one) for one in self._names.columns.values() if isinstance(one, ListsOf)]
+        return Vocabulary([*sizes, *self._names.columns.values(), *made, *items])
 
     @cached_property
     def relations(self) -> Relations:

@@ -148,13 +148,10 @@ class ListAnswers:
         return self.sizes.of_some(min(1.0, float(counts[self.related].sum() / max(1.0, counts.sum()))))
 
     def supports(self, total: float) -> Floats:
-        """How many of so many records hold each item; together as many as the counts of items and the sizes say."""
+        """How many of so many records hold each item."""
         counted = self.items.times(self.sizes.stretch(self.items.most))
-        sums = float(counted.counts.sum()), self.sizes.number()
-        noise = len(counted.counts) * counted.variance, self.sizes.noise_of_number()
-        together = (sums[0] * noise[1] + sums[1] * noise[0]) / (noise[0] + noise[1])
-        scale = (counted.variance / 2) ** 0.5
-        return np.asarray(np.minimum(shrunk(counted.counts[:, 0], scale, 0.0, max(1.0, together)), total))
+        counts, scale = counted.counts[:, 0], (counted.variance / 2) ** 0.5
+        return np.asarray(np.minimum(shrunk(counts, scale, 0.0, max(1.0, float(counts.sum()))), total))
 
 
 def _tail(last: float, records: float, sizes: int) -> Floats:
@@ -206,10 +203,6 @@ class ListSizes:
     def number(self, pairs: bool = False) -> float:
         """The number of all items or pairs."""
         return max(1.0, float((self._numbers(pairs) * self.records).sum()))
-
-    def noise_of_number(self) -> float:
-        """The variance of the number of all items."""
-        return float((self._numbers(pairs=False) ** 2).sum()) * self.variance
 
     def counted(self, most: int, pairs: bool = False) -> float:
         """How many of these count."""
