@@ -213,13 +213,13 @@ class FamilyRun:
 def candidates(fit: FamilyFit, views: Sequence[int], cap: int, dice: Dice) -> list[tuple[int, Grouped]]:
     """The candidate tables of a round about these views: pairs of columns of which one is drawn. Tables that
     were measured already are left out."""
-    found = []
+    found: list[tuple[int, Grouped]] = []
     for view in views:
         own = fit[view]
         taken = {tuple(sorted(table.columns)) for table in own.tables}
         sizes, drawn = own.sizes, fit.layout.drawn(view)
         usable = [column for column, size in enumerate(sizes) if size >= 2]
-        sets = [pair for pair in combinations(usable, 2) if pair[1] in drawn]
+        sets: list[tuple[int, ...]] = [pair for pair in combinations(usable, 2) if pair[1] in drawn]
         if len(sets) > MOST_PAIRS:
             sets = [sets[i] for i in np.sort(dice.choice(len(sets), MOST_PAIRS, replace=False)).tolist()]
         for members in sets:

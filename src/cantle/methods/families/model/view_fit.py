@@ -45,13 +45,13 @@ def table_of(answered: Answered, columns: tuple[int, ...], groups: tuple[int, ..
 @dataclass
 class ViewFit(Fitted):
     """Estimates about one view. `fixed` are distributions of columns that another view tells, `shared` the groupings of
-    columns that stand in several roles; `falling` are pairs of columns of which the second has no larger value, and
-    `rising` pairs of which it has no smaller one."""
+    columns that stand in several roles; `ordered` are pairs of columns of which the second has no smaller value, or, if
+    the order `falls`, no larger one."""
 
     fixed: Mapping[int, Floats] = field(default_factory=dict)
     shared: Mapping[int, Groupings] = field(default_factory=dict)
-    falling: Sequence[tuple[int, int]] = ()
-    rising: Sequence[tuple[int, int]] = ()
+    ordered: Sequence[tuple[int, int]] = ()
+    falls: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,13 +64,12 @@ class ViewFit(Fitted):
     def empty(self, columns: Sequence[int], groups: Sequence[int]) -> Bools:
         """Which cells of a table hold only values that break a rule or the order of the children."""
         out = np.array(super().empty(columns, groups))
-        for pairs, falls in ((self.falling, True), (self.rising, False)):
-            for before, after in pairs:
-                if before in columns and after in columns:
-                    out |= self._out_of_order(columns, groups, (before, after), falls)
+        for before, after in self.ordered:
+            if before in columns and after in columns:
+                out |= self._out_of_order(columns, groups, (before, after))
         return out
 
-    def _out_of_order(self, columns: Sequence[int], groups: Sequence[int], pair: tuple[int, int], falls: bool) -> Bools:
+    def _out_of_order(self, columns: Sequence[int], groups: Sequence[int], pair: tuple[int, int]) -> Bools:
         """Cells whose values are strictly in the wrong order; equal values may be in either, and so may null."""
         ends = []
         for one in pair:
@@ -80,7 +79,7 @@ class ViewFit(Fitted):
             null = edges[1:] > self.columns[one].values
             ends.append([part.reshape(shape) for part in (edges[:-1], edges[1:] - 1, null)])
         (low, high, no_first), (own_low, own_high, no_own) = ends
-        wrong = own_low > high if falls else own_high < low
+        wrong = own_low > high if self.falls else own_high < low
         return np.broadcast_to(wrong & ~no_first & ~no_own, tuple(groups))
 
     def _known(self) -> dict[int, Floats]:
@@ -145,11 +144,6 @@ class FamilyFit:
     def __getitem__(self, view: int) -> ViewFit:
         return self._fits[view]
 
-    @property
-    def total(self) -> float:
-        """The number of families."""
-        return self._fits[PARENTS].total
-
     def use_tables(self) -> None:
         """Updates one-way distributions and totals with the tables measured so far, view by view."""
         above, beside, later = self._fits
@@ -178,11 +172,10 @@ class FamilyFit:
         for (where, column), (noisy, variance) in self._first.items():
             if where == view:
                 counts[column], spread[column] = noisy, np.full(len(noisy), variance)
-        pairs = self._ordered() if view == LATER else []
         falls = self.layout.order is not None and self.layout.order[1]
         return ViewFit(
             columns, edges, None, total, counts, spread, {}, rules=rules, fixed=fixed or {},
-            shared=shared or {}, falling=pairs if falls else (), rising=() if falls else pairs,
+            shared=shared or {}, ordered=self._ordered() if view == LATER else [], falls=falls,
         )  # fmt: skip
 
     def _ordered(self) -> list[tuple[int, int]]:
