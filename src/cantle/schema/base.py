@@ -165,16 +165,13 @@ class RecordSchema(Schema):
 
     def _common_keys(self) -> dict[str, JSON]:
         """The keys of the canonical form about how records are written and about persons, without defaults."""
-        keys: dict[str, JSON] = {}
-        if self.missing_values != ("",):
-            keys["missingValues"] = list(self.missing_values)
-        if self.dialect != Dialect():
-            keys["dialect"] = self.dialect.to_dict()
-        if self.inferred:
-            keys["guarantee"] = "none"
-        if self.person is not None:
-            keys["unit"] = {"person": self.person, "max_records": self.max_records}
-        return keys
+        keys: dict[str, JSON] = {
+            "missingValues": None if self.missing_values == ("",) else list(self.missing_values),
+            "dialect": self.dialect.to_dict() or None,
+            "guarantee": "none" if self.inferred else None,
+            "unit": None if self.person is None else {"person": self.person, "max_records": self.max_records},
+        }
+        return {key: value for key, value in keys.items() if value is not None}
 
 
 def parse_unit(unit: object) -> tuple[str | None, int]:

@@ -22,7 +22,7 @@ from cantle.errors import ParameterError, SchemaError, raise_alone
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK, plain
 from cantle.schema.documents import check_values, parse_document, read_text
-from cantle.schema.fields import LIST, PLACE, TYPE_WORDS
+from cantle.schema.fields import GRIDS, LIST, PLACE, TYPE_WORDS
 
 _VAGUE = {"numerical", "numeric"}
 """Words for numbers that may all be whole."""
@@ -56,40 +56,35 @@ class BookColumn:
         """The field of a schema, with blanks for what its type needs and nobody said."""
         if self.role == "identifier":
             return {"name": self.name, "role": "identifier"}
-        kind = self._kind()
-        field: dict[str, JSON] = {"name": self.name, "type": kind or BLANK}
-        if self.title and self.title != self.name:
-            field["title"] = self.title
-        constraints: dict[str, JSON] = {}
-        if self.role:
-            field["role"] = self.role
-        if kind in ("date", "datetime") and self.format:
-            field["format"] = self.format
-        if self.categories:
-            field["categories"] = self._categories(kind)
-            if self.ordered:
-                field["categoriesOrdered"] = True
-        elif self.hierarchy:
-            field["hierarchy"] = self.hierarchy
-        elif kind == PLACE:
-            field |= {"bounds": BLANK, "step": BLANK if self.step is None else self.step}
-        elif kind == LIST:
-            field |= {"items": self.items or BLANK} | ({"delimiter": self.delimiter} if self.delimiter else {})
-        elif kind == "string":
-            field["categories"] = BLANK
-        elif kind in ("integer", "number", "date", "datetime"):
-            constraints = {"minimum": _or_blank(self.minimum), "maximum": _or_blank(self.maximum)}
-            if self.multiple_of is not None:
-                constraints["multipleOf"] = self.multiple_of
-            if self.step is not None:
-                field["step"] = self.step
-            elif kind in ("number", "datetime") and self.multiple_of is None:
-                field["step"] = self._decimals() or BLANK
-        if self.missing:
-            field["missingValues"] = ["", *self.missing]
-        if self.required:
-            constraints["required"] = True
-        return {**field, "constraints": constraints} if constraints else field
+        kind, listed = self._kind(), bool(self.categories)
+        free = not listed and not self.hierarchy
+        bounded = free and kind in GRIDS
+        step = self.step if free and kind in (*GRIDS, PLACE) else None
+        if free and step is None and (kind == PLACE or (kind in ("number", "datetime") and self.multiple_of is None)):
+            step = (self._decimals() if bounded else None) or BLANK
+        constraints: dict[str, JSON] = {
+            "minimum": _or_blank(self.minimum) if bounded else None,
+            "maximum": _or_blank(self.maximum) if bounded else None,
+            "multipleOf": self.multiple_of if bounded else None,
+            "required": self.required or None,
+        }
+        keys: dict[str, JSON] = {
+            "name": self.name,
+            "type": kind or BLANK,
+            "title": self.title if self.title != self.name else None,
+            "role": self.role,
+            "format": self.format if kind in ("date", "datetime") else None,
+            "categories": self._categories(kind) if listed else BLANK if free and kind == "string" else None,
+            "categoriesOrdered": listed and self.ordered,
+            "hierarchy": None if listed else self.hierarchy,
+            "bounds": BLANK if free and kind == PLACE else None,
+            "items": self.items or BLANK if free and kind == LIST else None,
+            "delimiter": self.delimiter if free and kind == LIST else None,
+            "step": step,
+            "missingValues": ["", *self.missing] if self.missing else None,
+            "constraints": {key: one for key, one in constraints.items() if one is not None},
+        }
+        return {key: one for key, one in keys.items() if one}
 
     def _kind(self) -> str | None:
         """The type in a schema; a column with a list of values becomes a category, whatever the values look like."""
@@ -121,10 +116,9 @@ class BookColumn:
 
     def _decimals(self) -> JSON:
         """The step, from the number of decimals in the bounds; None if these are whole."""
+        bounds = [bound for bound in (self.minimum, self.maximum) if bound is not None]
         try:
-            parts = [
-                Decimal(str(bound)).as_tuple().exponent for bound in (self.minimum, self.maximum) if bound is not None
-            ]
+            parts = [Decimal(str(bound)).as_tuple().exponent for bound in bounds]
         except InvalidOperation:
             return None
         least = min((int(one) for one in parts if isinstance(one, int)), default=0)

@@ -21,7 +21,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NoReturn
 
 from cantle.schema.canonical_json import JSON
@@ -29,18 +29,16 @@ from cantle.schema.declared_values import check_keys, flag
 from cantle.schema.documents import fail
 
 UNICODE = frozenset({"utf_8", "utf_8_sig", "ascii"})
-SINGLE_BYTE = frozenset(
-    {
-        *(f"iso8859_{part}" for part in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16)),
-        *(f"cp125{page}" for page in range(9)),
-        *("cp437", "cp720", "cp737", "cp775", "cp850", "cp852", "cp855", "cp856", "cp857", "cp858", "cp860", "cp861"),
-        *("cp862", "cp863", "cp864", "cp865", "cp866", "cp869", "cp874", "cp1006", "cp1125"),
-        *("cp037", "cp273", "cp424", "cp500", "cp875", "cp1026", "cp1140"),  # EBCDIC
-        *("koi8_r", "koi8_t", "koi8_u", "kz1048", "ptcp154", "tis_620", "hp_roman8"),
-        *("mac_arabic", "mac_croatian", "mac_cyrillic", "mac_farsi", "mac_greek", "mac_iceland", "mac_latin2"),
-        *("mac_roman", "mac_romanian", "mac_turkish"),
-    }
+_ISO = {f"iso8859_{part}" for part in range(1, 17) if part != 12}
+_PAGES = (
+    "437 720 737 775 850 852 855 856 857 858 860 861 862 863 864 865 866 869 874 1006 1125 1250 1251 1252 1253 1254"
 )
+_PAGES += " 1255 1256 1257 1258 037 273 424 500 875 1026 1140"  # the last ones are EBCDIC
+_OTHERS = (
+    "koi8_r koi8_t koi8_u kz1048 ptcp154 tis_620 hp_roman8 mac_arabic mac_croatian mac_cyrillic mac_farsi mac_greek"
+)
+_OTHERS += " mac_iceland mac_latin2 mac_roman mac_romanian mac_turkish"
+SINGLE_BYTE = frozenset(_ISO | {f"cp{page}" for page in _PAGES.split()} | {*_OTHERS.split()})
 DOUBLE_BYTE = frozenset(
     {"big5", "big5hkscs", "cp932", "cp949", "cp950", "gb2312", "gbk", "shift_jis", "shift_jis_2004", "shift_jisx0213"}
 )
@@ -89,15 +87,6 @@ def without_marks(lines: bytes) -> bytes:
     return _LINE_MARK.sub(b"", lines) if _MARK[:1] in lines and _MARK in lines else lines
 
 
-DIALECT_KEYS = {
-    "delimiter": "delimiter",
-    "header": "header",
-    "headerRow": "header_row",
-    "skipInitialSpace": "skip_initial_space",
-    "encoding": "encoding",
-    "quoteChar": "quote_char",
-    "sheetName": "sheet_name",
-}
 MOST_ROWS = 1000
 """The last line in which a header may be."""
 
@@ -127,6 +116,10 @@ class Dialect:
         plain = Dialect()
         pairs = ((key, getattr(self, ours), getattr(plain, ours)) for key, ours in DIALECT_KEYS.items())
         return {key: value for key, value, default in pairs if value != default}
+
+
+DIALECT_KEYS = {re.sub("_(.)", lambda at: at[1].upper(), one.name): one.name for one in fields(Dialect)}
+"""The keys of Frictionless, and what they are called here: `headerRow` is `header_row`."""
 
 
 def _check_encoding(dialect: Dialect) -> None:
@@ -192,8 +185,6 @@ def _sheet(value: object) -> str | None:
 
 
 def _character(key: str, value: object) -> str | None:
-    if value is None:
-        return None
-    if not isinstance(value, str) or not re.fullmatch(r"[^\r\n\x80-\U0010ffff]", value):
+    if value is not None and (not isinstance(value, str) or not re.fullmatch(r"[^\r\n\x80-\U0010ffff]", value)):
         fail("dialect", f"`{key}` must be a single ASCII character", 'for a tab write "\\t"')
     return value

@@ -47,36 +47,21 @@ class Key:
     categories: bool | None = None
 
 
-FIELD_KEYS: dict[str, Key] = {
-    "name": Key(),
-    "type": Key(),
-    "role": Key(),
-    "constraints": Key(),
-    "categories": Key(LISTED, categories=True),
-    "categoriesOrdered": Key(LISTED, categories=True),
-    "hierarchy": Key(LISTED, categories=True),
-    "from": Key((*LISTED, "boolean"), categories=True),
-    "map": Key((*LISTED, "boolean"), categories=True),
-    "unknown": Key((*LISTED, "boolean", LIST), categories=True),
-    "items": Key((LIST,)),
-    "itemType": Key((LIST,)),
-    "delimiter": Key((LIST,)),
-    "max_items": Key((LIST,)),
-    "step": Key((*GRIDS, PLACE), categories=False),
-    "bounds": Key((PLACE,)),
-    "columns": Key((PLACE,)),
-    "share": Key((PLACE,)),
-    "format": Key(("date", "datetime", PLACE)),
-    "trueValues": Key(("boolean",)),
-    "falseValues": Key(("boolean",)),
-    "missingValues": Key(),
-    "decimalChar": Key(("integer", "number", PLACE), categories=False),
-    "groupChar": Key(("integer", "number"), categories=False),
-    "bareNumber": Key(("integer", "number"), categories=False),
-    "trim": Key(("string", "boolean"), categories=True),
-    "ignoreCase": Key(("string", "boolean"), categories=True),
-    "replace": Key(),
+_MAY_HAVE = {
+    Key(): "name type role constraints missingValues replace",
+    Key(LISTED, categories=True): "categories categoriesOrdered hierarchy",
+    Key((*LISTED, "boolean"), categories=True): "from map",
+    Key((*LISTED, "boolean", LIST), categories=True): "unknown",
+    Key((LIST,)): "items itemType delimiter max_items",
+    Key((*GRIDS, PLACE), categories=False): "step",
+    Key((PLACE,)): "bounds columns share",
+    Key(("date", "datetime", PLACE)): "format",
+    Key(("boolean",)): "trueValues falseValues",
+    Key(("integer", "number", PLACE), categories=False): "decimalChar",
+    Key(("integer", "number"), categories=False): "groupChar bareNumber",
+    Key(("string", "boolean"), categories=True): "trim ignoreCase",
 }
+FIELD_KEYS: dict[str, Key] = {name: key for key, names in _MAY_HAVE.items() for name in names.split()}
 """All keys of a field that cantle reads."""
 
 CONSTRAINT_KEYS = ("required", "minimum", "maximum", "enum", "step", "multipleOf")

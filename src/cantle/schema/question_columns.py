@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -60,11 +60,11 @@ class Token:
         return self.kind in ("sign", "word") and self.text.lower() in words
 
 
-def refuse(question: str, at: int, message: str) -> NoReturn:
-    """Refuses a question and points at the position; only the part around it is shown if the question is long."""
+def refusal(question: str, at: int, message: str) -> ParameterError:
+    """The error that points at a position in a question; only the part around it is shown if the question is long."""
     start, end = max(0, at - 60), at + 60
     shown = "".join(" " if one.isspace() else one for one in question[start:end])
-    raise ParameterError(f"{message}\n  {shown}\n  {' ' * (at - start)}^")
+    return ParameterError(f"{message}\n  {shown}\n  {' ' * (at - start)}^")
 
 
 def quoted(name: str) -> str:
@@ -81,7 +81,7 @@ def tokens_of(question: str) -> list[Token]:
     while at < len(question):
         match = _TOKEN.match(question, at)
         if match is None:
-            _refuse_character(question, at)
+            raise refusal(question, at, _unreadable(question, at))
         kind, text = str(match.lastgroup), match.group()
         if kind == "text":
             text = text[1:-1].replace(text[0] * 2, text[0])
@@ -91,14 +91,15 @@ def tokens_of(question: str) -> list[Token]:
     return [*tokens, Token("end", "", len(question))]
 
 
-def _refuse_character(question: str, at: int) -> NoReturn:
+def _unreadable(question: str, at: int) -> str:
+    """Why no word begins at a character."""
     if question[at] in "'\"`":
-        refuse(question, at, f"the quote at character {at + 1} is not closed; add another {question[at]}")
+        return f"the quote at character {at + 1} is not closed; add another {question[at]}"
     if question[at].isdigit() or question[at] in "+-.":
-        refuse(question, at, f"what starts at character {at + 1} is not a number or a date; write 12.5 or 2024-12-31")
+        return f"what starts at character {at + 1} is not a number or a date; write 12.5 or 2024-12-31"
     words = {"&": "write `and`", "|": "write `or`", "~": "write `not`", "!": "write `not`, or != between two values"}
     fix = words.get(question[at], "put names and texts in quotes")
-    refuse(question, at, f"character {at + 1} ({question[at]!r}) has no meaning here; {fix}")
+    return f"character {at + 1} ({question[at]!r}) has no meaning here; {fix}"
 
 
 MOST_COUNTED = 2**53

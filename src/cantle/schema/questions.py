@@ -20,8 +20,9 @@ language, or that has blanks in it, needs them. Everything that a question names
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.schema.code_sets import EVERYTHING, CodeSet, OneColumn, Question, join, negated
@@ -38,10 +39,12 @@ from cantle.schema.question_columns import (
     Place,
     Token,
     Vocabulary,
-    refuse,
+    refusal,
     tokens_of,
 )
 from cantle.schema.sums import Side, Total, compare, total
+
+Result = TypeVar("Result")
 
 DEEPEST = 100
 """Most nested parentheses and `not`."""
@@ -55,18 +58,18 @@ def parse(question: str, vocabulary: Vocabulary) -> Question:
     error."""
     if not isinstance(question, str):
         raise ParameterError(f'a question is a text such as "age >= 65", got {type(question).__name__}')
-    return EVERYTHING if not question.strip() else _Parser(question, vocabulary).whole()
+    return EVERYTHING if not question.strip() else _Parser(question, vocabulary).read(_Parser.whole)
 
 
 def parse_rule(text: str, vocabulary: Vocabulary) -> list[Question] | tuple[str, str]:
     """The conditions of a rule, of which the first stands alone or on the left of an arrow; of an arrow between the
     names of two columns these. Raises a ParameterError that points at an error, or a SchemaError."""
-    return _Parser(text, vocabulary).rule()
+    return _Parser(text, vocabulary).read(_Parser.rule)
 
 
 def parse_sum(text: str, vocabulary: Vocabulary) -> Total:
     """A sum of columns, such as `end - start`. Raises a ParameterError that points at an error."""
-    return _Parser(text, vocabulary).sum_alone()
+    return _Parser(text, vocabulary).read(_Parser.sum_alone)
 
 
 class _Parser:
@@ -75,6 +78,15 @@ class _Parser:
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:
         self._text, self._vocabulary = text, vocabulary
         self._tokens, self._at, self._depth = tokens_of(text), 0, 0
+        self._about = self._tokens[0]
+        """The word to point at if something does not fit."""
+
+    def read(self, part: Callable[[_Parser], Result]) -> Result:
+        """A whole text of one of these kinds."""
+        try:
+            return part(self)
+        except Misfit as why:
+            raise_alone(self._refusal(str(why), self._about))
 
     def whole(self) -> Question:
         question = self._question()
@@ -108,10 +120,8 @@ class _Parser:
         side = self._side(None)
         if self._next.kind != "end":
             self._refuse("expected +, - or the end of the sum")
-        try:
-            return total(side.columns, side.values)
-        except Misfit as why:
-            raise_alone(self._error(why, side.start))
+        self._about = side.start
+        return total(side.columns, side.values)
 
     # ---- words --------------------------------------------------------------------------------------------
 
@@ -135,9 +145,11 @@ class _Parser:
             self._refuse(f"expected {word!r} {after}")
 
     def _refuse(self, message: str, token: Token | None = None) -> NoReturn:
-        token = token or self._next
+        raise self._refusal(message, token or self._next)
+
+    def _refusal(self, message: str, token: Token) -> ParameterError:
         place = "at the end" if token.kind == "end" else f"at character {token.at + 1}"
-        refuse(self._text, token.at, f"{message} ({place} of the question)")
+        return refusal(self._text, token.at, f"{message} ({place} of the question)")
 
     # ---- grammar ------------------------------------------------------------------------------------------
 
@@ -171,11 +183,7 @@ class _Parser:
         return question
 
     def _item(self, among: Vocabulary | ListsOf) -> Question:
-        value = self._value()
-        try:
-            return OneColumn(among.item(value), CodeSet.of([1], 2))
-        except Misfit as why:
-            raise_alone(self._error(why, value))
+        return OneColumn(among.item(self._value()), CodeSet.of([1], 2))
 
     def _comparison(self) -> Question:
         left = self._side(None)
@@ -221,16 +229,17 @@ class _Parser:
     def _area(self, column: Place) -> Area:
         """The area after `within`: a box, or a circle."""
         start = self._next
-        try:
-            if self._next.says("(", "["):
-                return column.box(self._point(4))
-            radius, unit = self._value(), self._take()
-            if not unit.says("m", "km"):
-                self._refuse("expected m or km after the radius", unit)
-            self._expect("of", "and a point (lat, lon) after the radius")
-            return column.circle(radius, 1000 if unit.says("km") else 1, self._point(2))
-        except Misfit as why:
-            raise_alone(self._error(why, start))
+        if start.says("(", "["):
+            corners = self._point(4)
+            self._about = start
+            return column.box(corners)
+        radius, unit = self._value(), self._take()
+        if not unit.says("m", "km"):
+            self._refuse("expected m or km after the radius", unit)
+        self._expect("of", "and a point (lat, lon) after the radius")
+        centre = self._point(2)
+        self._about = start
+        return column.circle(radius, 1000 if unit.says("km") else 1, centre)
 
     def _point(self, numbers: int) -> list[Token]:
         """So many numbers in brackets."""
@@ -260,10 +269,8 @@ class _Parser:
             return right.column.question(self._codes(right.column, TURNED[sign], left.value))
         if not left.columns and not right.columns:
             self._refuse("expected a column on one side of the comparison", right.start)
-        try:
-            return compare(left, sign, right)
-        except Misfit as why:
-            raise_alone(self._error(why, left.start))
+        self._about = left.start
+        return compare(left, sign, right)
 
     def _is_comparison(self) -> bool:
         return self._next.kind == "sign" and self._next.text in _SIGNS
@@ -328,16 +335,14 @@ class _Parser:
         if token.kind not in ("word", "text") or token.says(*KEYWORDS):
             named = "a column" + (", or contains and an item" if self._vocabulary.has_items else "")
             self._refuse(f"expected {named}; known: {', '.join(list(self._vocabulary.columns)[:12])}")
-        try:
-            column = self._vocabulary.column(self._take().text)
-        except Misfit as why:
-            raise_alone(self._error(why, token))
-        return column
+        self._about = self._take()
+        return self._vocabulary.column(token.text)
 
     def _value(self) -> Token:
         if self._next.kind not in ("number", "date", "text", "word") or self._next.says(*KEYWORDS):
             self._refuse("expected a value: a number, a date such as 2024-12-31, or a text in quotes")
-        return self._take()
+        self._about = self._take()
+        return self._about
 
     def _listed(self, column: Named) -> CodeSet:
         """The codes of `in (a, b)`, or of `in a` for one category or group of a hierarchy."""
@@ -362,16 +367,8 @@ class _Parser:
         return codes
 
     def _codes(self, column: Named, sign: str, value: Token) -> CodeSet:
-        try:
-            return column.codes(sign, value)
-        except Misfit as why:
-            raise_alone(self._error(why, value))
-
-    def _error(self, why: Misfit, token: Token) -> ParameterError:
-        try:
-            self._refuse(str(why), token)
-        except ParameterError as error:
-            return error
+        self._about = value
+        return column.codes(sign, value)
 
 
 def _may_skip(left: Side, first: str, middle: Side, second: str, right: Side) -> bool:

@@ -88,29 +88,10 @@ def _criterion(entry: object, place: int) -> Criterion:
     return Criterion(QUESTIONS[entry["questions"]], float(within))
 
 
-_OURS = {
-    "fields",
-    "rules",
-    "groups",
-    "missingValues",
-    "dialect",
-    "unit",
-    "kind",
-    "guarantee",
-    "schemaVersion",
-    *DIALECT_KEYS,
-}
-_SCHEMA_KEYS = _OURS | {
-    "title",
-    "description",
-    "name",
-    "criteria",
-    "primaryKey",
-    "foreignKeys",
-    "uniqueKeys",
-    "fieldsMatch",
-}
-_SCHEMA_KEYS |= {"profile", "$schema"}
+_KEYS = "fields rules groups missingValues dialect unit kind guarantee schemaVersion"
+_OURS = {*_KEYS.split(), *DIALECT_KEYS}
+_OTHERS = "title description name criteria primaryKey foreignKeys uniqueKeys fieldsMatch profile $schema"
+_SCHEMA_KEYS = _OURS | {*_OTHERS.split()}
 _MOST_RULES = 200
 
 
