@@ -161,11 +161,8 @@ def _check_scalar(value: object, where: str) -> None:
     if isinstance(value, str):
         check_text(value, where)
     elif isinstance(value, int) and abs(value) > MAX_INTEGER:
-        fail(
-            where,
-            "a whole number in it is 2**53 or larger (or -2**53 or smaller)",
-            "narrow it, or put it in quotes if it is text",
-        )
+        rule = "a whole number in it is 2**53 or larger (or -2**53 or smaller)"
+        fail(where, rule, "narrow it, or put it in quotes if it is text")
     elif isinstance(value, float) and not math.isfinite(value):
         fail(where, "JSON has no nan and no infinity", "write a finite number")
 

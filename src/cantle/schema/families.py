@@ -231,11 +231,8 @@ def _keys(parent: Mapping[str, object], child: Mapping[str, object]) -> tuple[st
     if None in keys:
         fail(f"resource {child['name']!r}", "its key is not one column", f"{_SHAPE}; {_LINK}")
     if above.get("primaryKey") is not None and _one_column(above["primaryKey"]) != keys[0]:
-        fail(
-            f"resource {parent['name']!r}",
-            f"its primaryKey is not {keys[0]!r}",
-            "name the column that children refer to",
-        )
+        rule = f"its primaryKey is not {keys[0]!r}"
+        fail(f"resource {parent['name']!r}", rule, "name the column that children refer to")
     return cast("tuple[str, str]", keys)
 
 
@@ -279,9 +276,8 @@ def _path(resource: Mapping[str, object]) -> str | None:
 
 def _check_keys_alike(keys: tuple[str, str], tables: Sequence[TableSchema]) -> None:
     """Refuses keys of different declared types: `007` as text and 7 as a number are different keys."""
-    types = {
-        one.type for key, table in zip(keys, tables, strict=True) for one in table.fields if one.name == key
-    }  # a key need not be declared
+    both = zip(keys, tables, strict=True)  # a key need not be declared
+    types = {one.type for key, table in both for one in table.fields if one.name == key}
     if len(types) > 1:
         listed = " and ".join(sorted(types))
         fail("foreignKeys", f"the two keys are declared with different types ({listed})", "declare one type for both")

@@ -105,13 +105,18 @@ def parse_field(
     problems.refuse()
     if role == "identifier":  # it is not read as a value, so no other key matters
         return common
-    _refuse_ignored(where, {**entry, **constraints})
-    if kind == PLACE:
-        return _with_map(common, where, entry, constraints)
-    if kind == LIST:
-        return _with_items(common, where, entry, constraints, missing, base_dir)
+    given = {**constraints, **entry}
+    for key in ("exclusiveMinimum", "exclusiveMaximum"):  # they would change which values may occur
+        if given.get(key) is not None:
+            fail(where, f"`{key}` is not supported", f"give `{key.removeprefix('exclusive').lower()}` on the grid")
+    blank = missing if common.missing_values is None else common.missing_values
+    if kind in _SPECIAL:
+        ignored = [key for key in FIELD_KEYS if key in entry and kind not in FIELD_KEYS[key].types]
+        for key in [*ignored, *(key for key in ("minimum", "maximum", "enum", "multipleOf") if key in constraints)]:
+            fail(where, f"`{key}` is not for type {kind}", _SPECIAL[kind], key)
+        return _with_map(common, where, given) if kind == PLACE else _with_items(common, where, given, blank, base_dir)
     listed, tree = entry.get("categories", constraints.get("enum")), entry.get("hierarchy")
-    unbounded = kind == "integer" and not {"minimum", "maximum"} & {*entry, *constraints}
+    unbounded = kind == "integer" and not {"minimum", "maximum"} & {*given}
     if listed is None and tree is not None and (kind == "string" or unbounded):
         leaves = _hierarchy(tree, common, base_dir).leaves
         listed = _numbers(leaves) if kind == "integer" else leaves
@@ -119,7 +124,6 @@ def parse_field(
         source, mapped = parse_map(where, name, entry, base_dir)
         common = replace(common, source=source, mapped=mapped)
     check_place(where, common.type, kind in ("string", "boolean") or listed is not None, entry)
-    blank = missing if common.missing_values is None else common.missing_values
     if kind == "boolean":
         return with_spellings(_with_truth_values(common, where, entry, listed), where, entry, blank)
     if kind == "string" or listed is not None:
@@ -129,23 +133,7 @@ def parse_field(
     if tree is not None:
         rule = "`hierarchy` is for categories, numeric attributes need none: split points are chosen from the grid"
         fail(where, rule, "take `hierarchy` out", "hierarchy")
-    return with_number_form(_with_grid(common, where, entry, constraints), where, entry, blank)
-
-
-def _refuse_ignored(where: str, given: Mapping[str, object]) -> None:
-    """Refuses unsupported keys that would change which values may occur."""
-    for key in ("exclusiveMinimum", "exclusiveMaximum"):
-        if given.get(key) is not None:
-            fail(where, f"`{key}` is not supported", f"give `{key.removeprefix('exclusive').lower()}` on the grid")
-
-
-def _refuse_others(
-    where: str, kind: str, entry: Mapping[str, object], constraints: Mapping[str, object], fix: str
-) -> None:
-    """Refuses keys that columns of a type without categories and bounds cannot have."""
-    ignored = [key for key in FIELD_KEYS if key in entry and kind not in FIELD_KEYS[key].types]
-    for key in [*ignored, *(key for key in ("minimum", "maximum", "enum", "multipleOf") if key in constraints)]:
-        fail(where, f"`{key}` is not for type {kind}", fix, key)
+    return with_number_form(_with_grid(common, where, entry, given), where, entry, blank)
 
 
 def _hierarchy(tree: object, one: Field, base_dir: Folder) -> Taxonomy:
@@ -183,9 +171,8 @@ def _with_categories(
         fix = "list every value that could occur under `categories`, or give it `role: identifier`"
         fail(where, "a string needs `categories`", fix)
     if kind not in ("string", "integer"):
-        fail(
-            where, f"`categories` is not for type {kind}", "use minimum, maximum and step, or type string", "categories"
-        )
+        fix = "use minimum, maximum and step, or type string"
+        fail(where, f"`categories` is not for type {kind}", fix, "categories")
     if not isinstance(listed, list | tuple) or not listed:
         fail(where, "the category list is empty", "list every value that could occur, at least one", "categories")
     categories = tuple(_category(where, kind, value) for value in listed)
@@ -194,12 +181,8 @@ def _with_categories(
     spelt = set(map(str, categories))
     clash = next((value for value in ("", *missing) if value in spelt), None)
     if clash is not None:
-        fail(
-            where,
-            f"{clash!r} is both a category and a missing value",
-            "keep it in one list (empty is missing)",
-            "categories",
-        )
+        rule = f"{clash!r} is both a category and a missing value"
+        fail(where, rule, "keep it in one list (empty is missing)", "categories")
     ordered = flag(where, "categoriesOrdered", entry.get("categoriesOrdered", False))
     labels = ((value, _value_label(where, one)) for value, one in zip(categories, listed, strict=True))
     return replace(
@@ -243,50 +226,57 @@ def _unknown(where: str, entry: Mapping[str, object], categories: tuple[Label, .
         policy = str(policy)
     chosen = next((value for value in categories if policy == value and type(policy) is type(value)), None)
     if chosen is None:
-        fail(
-            where, f"`unknown: {policy}` is not one of its categories", "use null, drop or a listed category", "unknown"
-        )
+        rule = f"`unknown: {policy}` is not one of its categories"
+        fail(where, rule, "use null, drop or a listed category", "unknown")
     return chosen
 
 
-def _with_grid(common: Field, where: str, entry: Mapping[str, object], constraints: Mapping[str, object]) -> Field:
+def _with_grid(common: Field, where: str, entry: Mapping[str, object], given: Mapping[str, object]) -> Field:
     problems, bounds = Problems(), list[Bound]()
-    for key in ("minimum", "maximum"):
+    for key, end in (("minimum", "lowest"), ("maximum", "highest")):
         with problems.during(key):
-            bounds.append(_bound(where, common.type, key, entry, constraints))
+            if key in entry:
+                fail(where, f"`{key}` stands beside the type", f"write `constraints: {{{key}: …}}`")
+            if given.get(key) is None:
+                fail(where, f"it has no {key}", f"add `constraints: {{{key}: …}}`, the {end} value that could occur")
+            bounds.append(BOUNDS[common.type](where, key, given[key]))
     with problems.during("unknown"):
         if "unknown" in entry:
             fail(where, "`unknown` is for categories", "take it out: numbers out of range are clamped")
-    multiple = None if common.old_step else constraints.get("multipleOf")
-    given = entry.get("step", constraints.get("step"))
+    multiple, step = None if common.old_step else given.get("multipleOf"), given.get("step")
     if multiple is not None:
         multiple = problems.value(None, _distance, where, common.type, "multipleOf", multiple)
-    elif given is None and common.type in _NEEDS_STEP:
+    elif step is None and common.type in _NEEDS_STEP:
         with problems.during("step"):
             fail(where, f"a {common.type} needs a `step` or `multipleOf`", _NEEDS_STEP[common.type])
-    step = None if given is None else problems.value(None, _distance, where, common.type, "step", given)
+    step = None if step is None else problems.value(None, _distance, where, common.type, "step", step)
     problems.refuse()
     low, high = bounds
     if since_1970(low) > since_1970(high):
         fail(where, f"minimum {plain(low)} is above maximum {plain(high)}", "swap them", "minimum", "maximum")
     if common.role == "weight" and (since_1970(low) < 0 or since_1970(high) <= 0):
-        fail(
-            where, f"weights from {plain(low)} to {plain(high)} are not all positive", "start at 0 or above", "minimum"
-        )
+        rule = f"weights from {plain(low)} to {plain(high)} are not all positive"
+        fail(where, rule, "start at 0 or above", "minimum")
     field = replace(common, minimum=low, maximum=high, step=step, multiple_of=multiple)
     _check_grid(where, field)
     return field
 
 
-def _with_map(common: Field, where: str, entry: Mapping[str, object], constraints: Mapping[str, object]) -> Field:
+_SPECIAL = {
+    PLACE: "give `bounds: [[low lat, low lon], [high lat, high lon]]`",
+    LIST: "declare what lists may hold under `items`",
+}
+"""The types without categories and bounds, and what their columns have instead."""
+
+
+def _with_map(common: Field, where: str, entry: Mapping[str, object]) -> Field:
     """A place: the bounds of the map, its step, and how the file has it."""
-    _refuse_others(where, PLACE, entry, constraints, "give `bounds: [[low lat, low lon], [high lat, high lon]]`")
     if common.role == "target":
         fail(where, "a place cannot be the target", "give the role to another column", "role")
     problems, bounds = Problems(), list[tuple[Fraction, Fraction]]()
     with problems.during("bounds"):
         bounds = _corners(where, entry.get("bounds"))
-    step = problems.value(Fraction(1), exact, where, "step", entry.get("step", constraints.get("step")))
+    step = problems.value(Fraction(1), exact, where, "step", entry.get("step"))
     with problems.during("step"):
         if step <= 0 or any((high - low) / step >= MOST_STEPS for low, high in bounds):
             rule = "`step` makes more than 2**26 steps on an axis" if step > 0 else f"step {step} is not positive"
@@ -313,15 +303,9 @@ def _with_map(common: Field, where: str, entry: Mapping[str, object], constraint
 
 
 def _with_items(
-    common: Field,
-    where: str,
-    entry: Mapping[str, object],
-    constraints: Mapping[str, object],
-    missing: tuple[str, ...],
-    base_dir: Folder,
+    common: Field, where: str, entry: Mapping[str, object], missing: tuple[str, ...], base_dir: Folder
 ) -> Field:
     """A list: its items, and how texts have them."""
-    _refuse_others(where, LIST, entry, constraints, "declare what lists may hold under `items`")
     if common.role is not None:
         fail(where, "lists are no target and no weights", "give the role to another column", "role")
     if entry.get("items") is None:
@@ -331,15 +315,12 @@ def _with_items(
     delimiter, most = entry.get("delimiter", DELIMITER), entry.get("max_items")
     if not isinstance(delimiter, str) or not delimiter or delimiter == BLANK:
         fail(where, f"delimiter {delimiter!r} is no text", "write what stands between two items in a text", "delimiter")
-    marks = missing if common.missing_values is None else common.missing_values
-    items, problems = items_of(where, entry, marks, delimiter, base_dir), Problems()
-    with problems.during("max_items"):
-        if most is not None and not 1 <= integer(where, "max_items", most) <= items.size:
-            fail(where, f"max_items {most} is not from 1 to {items.size}", "give the most items that a list may have")
-    problems.refuse()
-    labels = tuple(items.label(code) for code in range(items.size))
-    unknown = _unknown(where, entry, labels)
-    most = None if most is None else int(str(most))
+    items = items_of(where, entry, missing, delimiter, base_dir)
+    most = None if most is None else integer(where, "max_items", most)
+    if most is not None and not 1 <= most <= items.size:
+        rule = f"max_items {most} is not from 1 to {items.size}"
+        fail(where, rule, "give the most items that a list may have", "max_items")
+    unknown = _unknown(where, entry, tuple(items.items))
     return replace(common, items=items, delimiter=delimiter, most_items=most, unknown=unknown)
 
 
@@ -355,15 +336,6 @@ def _corners(where: str, given: object) -> list[tuple[Fraction, Fraction]]:
             rule = f"the bounds of {name} go from {plain(least)} to {plain(most)}"
             fail(where, rule, f"give a low end below the high one, within -{end} to {end}, latitude first")
     return list(zip(low, high, strict=True))
-
-
-def _bound(where: str, kind: str, key: str, entry: Mapping[str, object], constraints: Mapping[str, object]) -> Bound:
-    if key in entry:
-        fail(where, f"`{key}` stands beside the type", f"write `constraints: {{{key}: …}}`")
-    if constraints.get(key) is None:
-        end = "lowest" if key == "minimum" else "highest"
-        fail(where, f"it has no {key}", f"add `constraints: {{{key}: …}}`, the {end} value that could occur")
-    return BOUNDS[kind](where, key, constraints[key])
 
 
 _NEEDS_STEP = {

@@ -216,9 +216,8 @@ def _listed(values: Iterable[object]) -> tuple[int | str, ...]:
             fail("nodes", "a listed identifier is neither a whole number nor a text", "write it as one of these")
         identifiers.add(known)
         if len(identifiers) > MAX_SIZE:
-            fail(
-                "nodes", f"more than {MAX_SIZE:,} identifiers are listed", "declare numbers by {minimum: …, maximum: …}"
-            )
+            rule = f"more than {MAX_SIZE:,} identifiers are listed"
+            fail("nodes", rule, "declare numbers by {minimum: …, maximum: …}")
     if not identifiers:
         fail("nodes", "no identifier is listed", _DECLARE)
     try:

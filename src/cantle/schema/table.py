@@ -307,9 +307,8 @@ def _check_together(listed: Sequence[object], fields: Sequence[Field]) -> None:
     own = {one.name for one in fields if not one.columns}
     for twice in repeated([name for one in fields if one.columns for name in (*one.columns, *own & {*one.columns})]):
         with problems.during():
-            fail(
-                f"column {twice!r}", "two fields are read from it", "correct `columns` of the place, or remove a field"
-            )
+            fix = "correct `columns` of the place, or remove a field"
+            fail(f"column {twice!r}", "two fields are read from it", fix)
     for role in ("target", "weight"):
         alike = [f"fields.{place}" for place, entry in enumerate(entries) if entry.get("role") == role]
         with problems.during():

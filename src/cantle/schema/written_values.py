@@ -122,32 +122,23 @@ def _meant(where: str, one: Field, text: str, value: object) -> Label:
         value = str(value)
     category = next((label for label in known if label == value and type(label) is type(value)), None)
     if category is None:
-        fail(
-            where,
-            f"`replace` turns {text!r} into {value!r}, which is not one of its categories",
-            "correct it",
-            "replace",
-        )
+        rule = f"`replace` turns {text!r} into {value!r}, which is not one of its categories"
+        fail(where, rule, "correct it", "replace")
     return category
 
 
 def _check_case(where: str, places: Mapping[str, int], marks: tuple[str, ...]) -> None:
     """Refuses texts that differ in case alone and mean different things."""
     folded: dict[str, tuple[str, int]] = {}
-    fold = Folding.of([*places, *marks])
+    fold, fix = Folding.of([*places, *marks]), "keep one, or take `ignoreCase` out"
     for text, place in places.items():
         other, same = folded.setdefault(fold(text), (text, place))
         if same != place:
-            fail(
-                where,
-                f"{other!r} and {text!r} differ in case alone",
-                "keep one, or take `ignoreCase` out",
-                "ignoreCase",
-            )
+            fail(where, f"{other!r} and {text!r} differ in case alone", fix, "ignoreCase")
     for mark in marks:
         if fold(mark) in folded:
             rule = f"category {folded[fold(mark)][0]!r} and missing value {mark!r} differ in case alone"
-            fail(where, rule, "keep one, or take `ignoreCase` out", "ignoreCase")
+            fail(where, rule, fix, "ignoreCase")
 
 
 def _replace(where: str, entry: Mapping[str, object], marks: tuple[str, ...]) -> list[tuple[str, object]]:
