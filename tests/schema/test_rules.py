@@ -11,7 +11,8 @@ import pytest
 
 from cantle.errors import SchemaError
 from cantle.schema import Schema
-from cantle.schema.rules import EVERYWHERE, NOWHERE, Rules
+from cantle.schema.code_sets import EVERYWHERE, NOWHERE
+from cantle.schema.rules import Rules
 from cantle.schema.table import TableSchema
 
 FIELDS: list[dict[str, Any]] = [

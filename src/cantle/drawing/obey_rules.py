@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cantle.drawing.counts import Dice, Floats
+from cantle.schema.code_sets import EVERYWHERE, SOMEWHERE
 from cantle.schema.domain import Domain
-from cantle.schema.rules import EVERYWHERE, SOMEWHERE, Rules
+from cantle.schema.rules import Rules
 from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 

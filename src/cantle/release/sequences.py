@@ -16,7 +16,7 @@ from cantle.release.manifest import Manifest
 from cantle.release.structures import traits_of
 from cantle.release.words import Right, Uses, declared_names, drawn_records, groups, measured, points, sentence
 from cantle.schema.items import Universe
-from cantle.schema.sequence_questions import pattern_of
+from cantle.schema.sequences import pattern_of
 from cantle.trusted.core.arrays import Codes, Ints
 from cantle.trusted.geometry.sequence_strings import string_cells
 

@@ -49,12 +49,11 @@ def repeated(values: Iterable[Hashable]) -> list[Hashable]:
 def check_blanks(where: str, given: Mapping[str, object]) -> None:
     """Refuses blanks that are not filled in."""
     blank = [str(key) for key, value in given.items() if value == BLANK or (isinstance(value, list) and BLANK in value)]
-    if len(blank) == 1:
-        or_else = ", or delete the line: columns that are not declared are never read" * (blank == ["categories"])
-        fail(where, f"`{blank[0]}` is still blank ({BLANK})", f"fill it in, {_FROM}{or_else}", *blank)
     if blank:
-        listed = ", ".join(f"`{key}`" for key in blank[:-1])
-        fail(where, f"{listed} and `{blank[-1]}` are still blank ({BLANK})", f"fill them in, {_FROM}", *blank)
+        *first, last = (f"`{key}`" for key in blank)
+        these, them = (f"{', '.join(first)} and {last} are", "them") if first else (f"{last} is", "it")
+        or_else = ", or delete the line: columns that are not declared are never read" * (blank == ["categories"])
+        fail(where, f"{these} still blank ({BLANK})", f"fill {them} in, {_FROM}{or_else}", *blank)
 
 
 def flag(where: str, key: str, value: object) -> bool:

@@ -15,7 +15,6 @@ import re
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -167,11 +166,14 @@ def _check_scalar(value: object, where: str) -> None:
         fail(where, "JSON has no nan and no infinity", "write a finite number")
 
 
+def half_in(text: str) -> bool:
+    """Whether a text holds half of a surrogate pair."""
+    return not text.isascii() and re.search("[\ud800-\udfff]", text) is not None
+
+
 def check_text(text: str, where: str) -> None:
     """Refuses a text that cannot be written in UTF-8."""
-    try:
-        text.isascii() or text.encode()
-    except UnicodeEncodeError:
+    if half_in(text):
         fail(where, f"{text[:80]!a} holds half a character (a lone surrogate)", "write it in full")
 
 
@@ -279,7 +281,7 @@ def _listing(where: str, texts: list[str]) -> str:
 
 def with_lines(error: SchemaError, where: str, text: str) -> SchemaError:
     """The error of a schema that was read from a file, with the lines that it is about."""
-    root = _spots(text)
+    root = _composed(text)
     located = sorted(((_lines(root, one.places), one) for one in error.problems), key=lambda pair: pair[0])
     if len(located) == 1:
         lines, one = located[0]
@@ -294,46 +296,39 @@ def _in_words(lines: list[int]) -> str:
     return f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
 
 
-@dataclass
-class _Spot:
-    """The line on which a value of a document starts (its key, if it has one), and the spots inside it."""
-
-    line: int
-    parts: dict[str | int, _Spot] = field(default_factory=dict)
-
-
-def _lines(root: _Spot, places: tuple[Place, ...]) -> list[int]:
+def _lines(root: yaml.Node | None, places: tuple[Place, ...]) -> list[int]:
     return sorted({_line(root, place) for place in places or ((),)})
 
 
-def _line(root: _Spot, place: Place) -> int:
-    """The line of a place, or of what encloses it if it does not exist. `constraints` may be missing in a place."""
-    at = root
+def _line(root: yaml.Node | None, place: Place) -> int:
+    """The line of a place (of its key, if it has one), or of what encloses it if it does not exist. A place may lack
+    `constraints`."""
+    line, at = 1, _parts(root)
     for step in place:
-        inside = at.parts if step in at.parts else at.parts.get("constraints", at).parts
-        if step not in inside:
+        if str(step) not in at and "constraints" in at:
+            at = _parts(at["constraints"][1])
+        if str(step) not in at:
             break
-        at = inside[step]
-    return at.line
+        line, inside = at[str(step)]
+        at = _parts(inside)
+    return line
 
 
-def _spots(text: str) -> _Spot:
-    """The spots of a valid YAML or JSON text: JSON is YAML, but for tabs."""
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        node = yaml.compose(text.replace("\t", " "), Loader=loader)
-    except (yaml.YAMLError, RecursionError):  # JSON has keys of more than 1,024 characters
-        return _Spot(1)
-    return _Spot(1) if node is None else _spot(node, 1)
-
-
-def _spot(node: yaml.Node, line: int) -> _Spot:
+def _parts(node: yaml.Node | None) -> dict[str, tuple[int, yaml.Node]]:
+    """What a list or a mapping holds, with the line on which each part starts."""
     import yaml
 
     if isinstance(node, yaml.SequenceNode):
-        return _Spot(line, {at: _spot(one, one.start_mark.line + 1) for at, one in enumerate(node.value)})
-    if isinstance(node, yaml.MappingNode):
-        return _Spot(line, {str(key.value): _spot(one, key.start_mark.line + 1) for key, one in node.value})
-    return _Spot(line)
+        return {str(at): (one.start_mark.line + 1, one) for at, one in enumerate(node.value)}
+    pairs = node.value if isinstance(node, yaml.MappingNode) else []
+    return {str(key.value): (key.start_mark.line + 1, one) for key, one in pairs}
+
+
+def _composed(text: str) -> yaml.Node | None:
+    """The nodes of a valid YAML or JSON text: JSON is YAML, but for tabs."""
+    import yaml
+
+    try:
+        return yaml.compose(text.replace("\t", " "), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (yaml.YAMLError, RecursionError):  # JSON has keys of more than 1,024 characters
+        return None

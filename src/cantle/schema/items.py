@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from cantle.errors import ParameterError
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK, Folder, bounds, repeated
-from cantle.schema.documents import MAX_INTEGER, fail, quote, read_text
+from cantle.schema.documents import MAX_INTEGER, fail, half_in, quote, read_text
 from cantle.schema.values import by_kind, label_text, truth_words
 
 Codes = NDArray[np.int32]
@@ -215,11 +215,9 @@ def _item(value: object) -> int | str:
         return value
     if not isinstance(value, str) or not value:
         fail("items", f"{quote(value)} is neither an integer nor a text", "put it in quotes; an empty text is missing")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
+    if half_in(value):
         fail("items", f"{quote(value)} holds half a character (a lone surrogate)", "write it in full")
-    return str(value)
+    return value
 
 
 def _tidy(items: list[int | str]) -> Universe:

@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from cantle.schema.declared_values import Folder
-from cantle.schema.documents import Problems, fail
+from cantle.schema.documents import Problems, fail, half_in
 from cantle.schema.fields import DELIMITER
 from cantle.schema.items import Universe, parse_items
 from cantle.schema.scales import DROP, MISSING, Steps
@@ -182,16 +182,7 @@ def _from_json(text: str) -> list[str | None] | None:
         return None
     if not isinstance(listed, list):
         return None
-    return [one if isinstance(one, str) and _is_whole(one) else None for one in listed]
-
-
-def _is_whole(text: str) -> bool:
-    """Whether a text has no half of a surrogate pair."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return [one if isinstance(one, str) and not half_in(one) else None for one in listed]
 
 
 # ---- declared -------------------------------------------------------------------------------------------------------

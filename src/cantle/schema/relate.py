@@ -93,17 +93,9 @@ def related(
     broken += [*_of_nulls(relations), *_of_bounds(relations)]
     # an item that no rule names may stay out of every list, so that it contradicts none
     items = {str(key) for _, one in broken for key in columns_of(one)}
-    some, rules = (
-        compiled(
-            [
-                pair
-                for pair in (*broken, *(pair for one in relations.lists for pair in one.broken(names)))
-                if pair[1] != NOTHING
-            ],
-            sizes,
-        )
-        for names in (items, relations.lists_by_item)
-    )
+    both = (items, relations.lists_by_item)
+    of_lists = ([pair for one in relations.lists for pair in one.broken(names)] for names in both)
+    some, rules = (compiled([pair for pair in (*broken, *more) if pair[1] != NOTHING], sizes) for more in of_lists)
     attributes = tuple(one for name, one in counted.items() if name != target)
     made = replace(domain, attributes=attributes, columns=tuple(counted), rules=rules)
     made = replace(made, relations=relations) if relations.made else made

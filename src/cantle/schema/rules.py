@@ -19,9 +19,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle.errors import ParameterError, SchemaError
+from cantle.errors import ParameterError, SchemaError, raise_alone
 from cantle.schema.code_sets import (
     EVERYTHING,
+    EVERYWHERE,
+    NOWHERE,
+    SOMEWHERE,
     AnySet,
     CodeSet,
     Joined,
@@ -40,9 +43,6 @@ from cantle.schema.code_sets import (
     recoded,
     sums_in,
 )
-from cantle.schema.code_sets import EVERYWHERE as EVERYWHERE
-from cantle.schema.code_sets import NOWHERE as NOWHERE
-from cantle.schema.code_sets import SOMEWHERE as SOMEWHERE
 from cantle.schema.documents import fail
 from cantle.schema.places import Area
 from cantle.schema.questions import parse_rule
@@ -256,13 +256,10 @@ class Declared:
 
 def declared(text: str, vocabulary: Vocabulary) -> Declared:
     """The rule in a text, in codes of the declared columns."""
-    refused = ""
     try:
         parsed = parse_rule(text, vocabulary)
     except ParameterError as error:
-        refused = str(error)
-    if refused:
-        raise SchemaError(f"rule {text!r}: {refused}")
+        raise_alone(SchemaError(f"rule {text!r}: {error}"))
     if isinstance(parsed, tuple):
         return Declared(text, EVERYTHING, follows=parsed)
     claim, *rest = parsed

@@ -14,7 +14,6 @@ may not occur in two places, nor below itself. The one exception is a name repea
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ from itertools import chain, islice, pairwise
 
 from cantle.errors import ParameterError, SchemaError, raise_alone
 from cantle.schema.canonical_json import JSON
-from cantle.schema.documents import MAX_DEPTH, fail, quote
+from cantle.schema.documents import MAX_DEPTH, fail, half_in, quote
 
 Label = str | int
 """A category: a text, an integer or a boolean (which is an integer to Python)."""
@@ -36,7 +35,6 @@ Group = Sequence[object] | Mapping[str, object]
 """The content of a group as people write it: lists and mappings, to be checked."""
 
 ANY = "*"
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 def printable(value: object) -> str:
@@ -173,7 +171,7 @@ def filled(inside: object, what: str, where: str) -> Group:
 
 def checked_label(label: object, where: str) -> Label:
     """The label; refused unless it is a text, a 64-bit integer or a boolean."""
-    if isinstance(label, str) and not label.isascii() and _HALF.search(label):
+    if isinstance(label, str) and half_in(label):
         fail(where, f"the label {quote(label)} holds half a character (a lone surrogate)", "write it in full")
     if isinstance(label, str | bool) or (isinstance(label, int) and -(2**63) <= label < 2**63):
         return label

@@ -18,7 +18,7 @@ from cantle.release.sequences import SequenceCodes
 from cantle.release.structures.checks import OfItems
 from cantle.schema.code_sets import Key, OneColumn, Question
 from cantle.schema.items import Universe
-from cantle.schema.sequence_questions import pattern_of
+from cantle.schema.sequences import pattern_of
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.workloads import SequenceWorkload
 

@@ -30,8 +30,7 @@ from cantle.release.structures.checks import OfItems, changed_columns
 from cantle.release.structures.replay import Replay
 from cantle.release.words import percent
 from cantle.schema.code_sets import AnySet, OneColumn, Question
-from cantle.schema.sequence_questions import pattern_of
-from cantle.schema.sequences import SequenceSchema
+from cantle.schema.sequences import SequenceSchema, pattern_of
 from cantle.trusted.claims.sequence_queries import ListedStrings
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints

@@ -21,7 +21,8 @@ from cantle.methods.mosaic.model.nested import combined, few_groups, stands_out
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, coarser, rising_together
 from cantle.methods.mosaic.model.place_cells import Place
 from cantle.methods.mosaic.model.possible import drawn_again, enough, more_for
-from cantle.schema.rules import EVERYWHERE, Rules
+from cantle.schema.code_sets import EVERYWHERE
+from cantle.schema.rules import Rules
 from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 
