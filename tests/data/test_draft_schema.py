@@ -17,7 +17,8 @@ from cantle.data.draft_schema.kinds import KINDS
 from cantle.data.tables import read_columns
 from cantle.errors import DataError, ParameterError, SchemaError
 from cantle.schema import Schema
-from cantle.schema.table import BLANK, TableSchema
+from cantle.schema.declared_values import BLANK
+from cantle.schema.table import TableSchema
 
 FRAME = pl.DataFrame(
     {

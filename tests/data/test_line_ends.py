@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from cantle.data import fimi, line_grammars
 from cantle.data.tables import batches_of_lines, header, read_columns, read_csv
 from cantle.schema import Schema, file_bytes, identifier_lines
+from cantle.schema.dialect import Dialect
 from cantle.schema.identifier_lines import matrix_market, pieces, read_fields
 from cantle.schema.items import Universe
-from cantle.schema.table import Dialect
 from tests.effort import examples
 
 ENDS = ["\n", "\r\n", "\r"]

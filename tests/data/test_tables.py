@@ -22,7 +22,7 @@ from cantle.data.tables import header, read_columns
 from cantle.drawing.records import give_back
 from cantle.errors import DataError, ParameterError, SchemaError
 from cantle.schema import Schema, file_bytes
-from cantle.schema.table import Dialect
+from cantle.schema.dialect import Dialect
 from cantle.schema.values import by_kind, label_text
 from tests.effort import examples, slow
 

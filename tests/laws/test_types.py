@@ -21,10 +21,10 @@ from cantle.interfaces.opening import open_data
 from cantle.methods.degrees.method import DegreeSequence
 from cantle.methods.diffpart.method import DiffPart
 from cantle.schema import Schema
+from cantle.schema.declared_values import BLANK
 from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.schema.graph import GraphSchema
 from cantle.schema.sets import SetSchema
-from cantle.schema.table import BLANK
 from tests.effort import examples
 
 laws = examples(10)

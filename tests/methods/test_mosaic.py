@@ -24,8 +24,8 @@ from cantle.methods.mosaic.plan import first_tables
 from cantle.methods.mosaic.results import drawn_codes
 from cantle.release import Release
 from cantle.release.structures.tables_model import released_tables
+from cantle.schema.base import Schema
 from cantle.schema.domain import Attribute, Labels, Steps
-from cantle.schema.table import Schema
 from cantle.schema.taxonomy import Taxonomy
 from tests.effort import slow
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from cantle.errors import ParameterError, SchemaError
 from cantle.schema import Schema
+from cantle.schema.dialect import Dialect
 from cantle.schema.items import MAX_INTEGER, Universe, parse_items
 from cantle.schema.sets import SetSchema
-from cantle.schema.table import Dialect
 
 STATIONS = {"minimum": 1, "maximum": 17}
 

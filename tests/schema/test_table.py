@@ -15,7 +15,7 @@ import pytest
 
 from cantle.errors import SchemaError
 from cantle.schema import Schema
-from cantle.schema.table import Dialect
+from cantle.schema.dialect import Dialect
 
 YAML = """
 title: A census

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from cantle.data.tables import read_columns
 from cantle.errors import SchemaError
 from cantle.schema import Schema
-from cantle.schema.dialect import DOUBLE_BYTE, SAFE_BELOW, SINGLE_BYTE, UNICODE, is_allowed, name_of
-from cantle.schema.table import Dialect
+from cantle.schema.dialect import DOUBLE_BYTE, SAFE_BELOW, SINGLE_BYTE, UNICODE, Dialect, is_allowed, name_of
 from tests.effort import examples
 
 FIELDS = [{"name": name, "type": "string", "categories": ["x"]} for name in "ab"]

@@ -40,7 +40,7 @@ from cantle.errors import DataError, optional, raise_alone
 from cantle.schema.code_books import BookColumn
 
 if TYPE_CHECKING:
-    from cantle.schema.table import Dialect
+    from cantle.schema.dialect import Dialect
 
 
 _LEAST = -1e11  # days; the library counts milliseconds in 64 bits

@@ -36,9 +36,9 @@ from cantle.data.long_tables import (
 from cantle.data.sets import list_column_among, lists_of
 from cantle.data.tables import _check_columns, _csv_dialect, _split_header, parse_lines, read_batches
 from cantle.errors import ParameterError
-from cantle.schema.dialect import needs_no_decoding
+from cantle.schema.dialect import Dialect, needs_no_decoding
 from cantle.schema.sets import SetForm, SetSchema
-from cantle.schema.table import Dialect, TableSchema
+from cantle.schema.table import TableSchema
 from cantle.trusted.counting import spark
 from cantle.trusted.counting.base import Engine
 from cantle.trusted.counting.ragged import Records

@@ -66,7 +66,8 @@ if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
     from cantle.data.frames import Series
-    from cantle.schema.table import Dialect, TableSchema
+    from cantle.schema.dialect import Dialect
+from cantle.schema.table import TableSchema
 
 _LINE_END = re.compile(rb"\r\n?|\n")
 _KNOWN = "numbers, text, booleans, dates or datetimes"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from math import gcd
 
 import numpy as np
@@ -406,29 +406,20 @@ def hull(question: Question) -> Box:
     if isinstance(question, Linear):
         return {term.key: CodeSet.span(*question.bounds_of(term.key), term.size) for term in question.terms}
     inner = [hull(part) for part in question.parts]
-    keys = dict.fromkeys(key for part in inner for key in part)
-    if question.every:
-        return {key: _all_of([part[key] for part in inner if key in part]) for key in keys}
-    everywhere = [key for key in keys if all(key in part for part in inner)]
-    return {key: _any_of([part[key] for part in inner]) for key in everywhere}
+    sets = {key: [part[key] for part in inner if key in part] for one in inner for key in one}
+    some = {key: each for key, each in sets.items() if question.every or len(each) == len(inner)}
+    return {key: reduce(_both if question.every else _either, each) for key, each in some.items()}
 
 
-def _all_of(sets: list[AnySet]) -> AnySet:
-    """The codes in all sets; the first of several areas, which holds them."""
-    common = sets[0]
-    for other in sets[1:]:
-        if isinstance(common, Area) or isinstance(other, Area):
-            common = common if isinstance(common, Area) else other
-        else:
-            common = common.intersection(other)
-    return common
+def _both(one: AnySet, other: AnySet) -> AnySet:
+    """The codes in both sets; an area holds what it has in common with another set."""
+    if isinstance(one, Area) or isinstance(other, Area):
+        return one if isinstance(one, Area) else other
+    return one.intersection(other)
 
 
-def _any_of(sets: list[AnySet]) -> AnySet:
-    """The codes in one of the sets; all codes, if areas are among several."""
-    union = sets[0]
-    for other in sets[1:]:
-        if isinstance(union, Area) or isinstance(other, Area):
-            return CodeSet.span(0, union.size, union.size)
-        union = union.union(other)
-    return union
+def _either(one: AnySet, other: AnySet) -> AnySet:
+    """The codes in one of the sets; all codes beside an area."""
+    if isinstance(one, Area) or isinstance(other, Area):
+        return CodeSet.span(0, one.size, one.size)
+    return one.union(other)

@@ -175,7 +175,8 @@ def _with_categories(
         fail(where, f"`categories` is not for type {kind}", fix, "categories")
     if not isinstance(listed, list | tuple) or not listed:
         fail(where, "the category list is empty", "list every value that could occur, at least one", "categories")
-    categories = tuple(_category(where, kind, value) for value in listed)
+    value_labels = [_category(where, kind, one) for one in listed]
+    categories = tuple(value for value, _ in value_labels)
     for twice in repeated(categories):
         fail(where, f"category {twice!r} is listed twice", "keep it once", "categories")
     spelt = set(map(str, categories))
@@ -184,36 +185,27 @@ def _with_categories(
         rule = f"{clash!r} is both a category and a missing value"
         fail(where, rule, "keep it in one list (empty is missing)", "categories")
     ordered = flag(where, "categoriesOrdered", entry.get("categoriesOrdered", False))
-    labels = ((value, _value_label(where, one)) for value, one in zip(categories, listed, strict=True))
     return replace(
         common,
         categories=categories,
-        value_labels=tuple((value, label) for value, label in labels if label),
+        value_labels=tuple(pair for pair in value_labels if pair[1]),
         ordered=ordered,
         unknown=_unknown(where, entry, categories),
     )
 
 
-def _value_label(where: str, category: object) -> str:
-    """What a code means, as in {value: 1, label: male}; empty if the list does not say so."""
-    label = category.get("label") if isinstance(category, Mapping) else None
+def _category(where: str, kind: str, given: object) -> tuple[str | int, str]:
+    """A category and what it means, as in {value: 1, label: male}; empty if the list does not say so."""
+    listed = given if isinstance(given, Mapping) else {}
+    label, value = listed.get("label"), listed.get("value", given)
     if label is not None and not isinstance(label, str | int):
         fail(where, f"label {label!r} is not text", "put it in quotes", "categories")
-    return "" if label is None else str(label).strip()
-
-
-def _category(where: str, kind: str, value: object) -> str | int:
-    if isinstance(value, Mapping) and "value" in value:  # Frictionless also writes {value: 0, label: no}
-        value = value["value"]
-    if kind == "integer":
-        if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MAX_INTEGER:
-            return value
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if kind == "integer" and (not is_whole or abs(value) > MAX_INTEGER):
         fail(where, f"category {value!r} is not an integer", "list integers, or use type string", "categories")
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    if not isinstance(value, str):
+    if not is_whole and not isinstance(value, str):
         fail(where, f"category {value!r} is not text", "put it in quotes", "categories")
-    return value
+    return (value if kind == "integer" else str(value)), ("" if label is None else str(label).strip())
 
 
 def _unknown(where: str, entry: Mapping[str, object], categories: tuple[Label, ...]) -> Label | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, cast
@@ -68,10 +68,7 @@ class _Unpacking:
         self._file, self._new = path.open("rb"), decompressor
         self._frame, self._rest = self._new().decompressobj(), b""
 
-    def __enter__(self) -> _Unpacking:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         self._file.close()
 
     def read(self, size: int) -> bytes:
@@ -99,7 +96,7 @@ def pieces(path: Path, encoding: str, size: int | None = None, *, marked: bool =
         raise DataError(f"{path.name!r} has no header, so a byte order mark would be part of a record; {fix}.")
     held = b""
     try:
-        with open_bytes(path) as file:
+        with closing(open_bytes(path)) as file:
             piece = file.read(size or _PIECE)
             encoding = _by_mark(piece, encoding) if marked else encoding
             decoder = None if needs_no_decoding(encoding) else codecs.getincrementaldecoder(encoding)("replace")

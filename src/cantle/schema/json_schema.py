@@ -1,9 +1,9 @@
 """The JSON Schema of schema files, with which editors complete and check them while people type.
 
 It is the document schema_keys.yaml: a text and the allowed values for every key that the parsers accept; a test
-compares both. It accepts whatever cantle accepts, and refuses blanks and most errors. Some errors cannot be described in
-a JSON Schema (a minimum above its maximum, a category listed twice with different spellings, a file that does not exist);
-`cantle check`, `plan` and `publish` report these.
+compares both. It accepts whatever cantle accepts, and refuses blanks and most errors. Some errors cannot be described
+in a JSON Schema (a minimum above its maximum, a category listed twice with different spellings, a file that does not
+exist); `cantle check`, `plan` and `publish` report these.
 """
 
 from __future__ import annotations

@@ -114,6 +114,14 @@ class Misfit(Exception):  # noqa: N818 - the parser catches it and adds the plac
     """The reason why a value does not fit a column."""
 
 
+def number_of(value: Token, why: str = "") -> Fraction:
+    """The number in a word; raises Misfit."""
+    number = number_in(value.text)
+    if number is None:
+        raise Misfit(why or f"{value.text!r} is no number")
+    return number
+
+
 class Named(ABC):
     """A column, or something like one, that a question may name."""
 
@@ -207,10 +215,7 @@ class Numeric(Named):
                 return self.moment(value, self._scale.type)
             except Misfit as why:
                 raise_alone(Misfit(f"{self.name} holds dates, and {why}; {self._range()}"))
-        number = number_in(value.text)
-        if number is None:
-            raise Misfit(f"{self.name} holds numbers, and {value.text!r} is none; {self._range()}")
-        return number
+        return number_of(value, f"{self.name} holds numbers, and {value.text!r} is none; {self._range()}")
 
     @staticmethod
     def moment(value: Token, kind: str) -> Fraction:
@@ -238,14 +243,14 @@ class Place(Named):
         raise Misfit(f"{self.name} is a place; write `{self.name} within {box}`, or compare {self.name}.lat")
 
     def box(self, corners: Sequence[Token]) -> Area:
-        lat, lon, high_lat, high_lon = map(self._number, corners)
+        lat, lon, high_lat, high_lon = map(number_of, corners)
         if lat > high_lat or lon > high_lon:
             raise Misfit("the low corner comes first: (low lat, low lon, high lat, high lon)")
         return self.area(self.plane.corners((lat, lon), (high_lat, high_lon)))
 
     def circle(self, radius: Token, unit: int, centre: Sequence[Token]) -> Area:
-        lat, lon = map(self._number, centre)
-        metres = self._number(radius) * unit
+        lat, lon = map(number_of, centre)
+        metres = number_of(radius) * unit
         if metres <= 0 or abs(lat) > 90 or abs(lon) > 360:
             raise Misfit("a circle has a positive radius, and a centre (lat, lon)")
         try:
@@ -255,13 +260,6 @@ class Place(Named):
 
     def area(self, area: Area) -> Area:
         return replace(area, nullable=self.size > self.values)
-
-    @staticmethod
-    def _number(value: Token) -> Fraction:
-        number = number_in(value.text)
-        if number is None:
-            raise Misfit(f"{value.text!r} is no number")
-        return number
 
     def coordinates(self) -> list[Coordinate]:
         return [Coordinate(self, one) for one in ("lat", "lon")]
@@ -409,9 +407,7 @@ class Categories(Named):
         return [self._labels.text(k) for k in range(self.values)]
 
     def _bynumber_in(self, sign: str, value: Token) -> CodeSet:
-        number = number_in(value.text)
-        if number is None:
-            raise Misfit(f"the categories of {self.name} are integers, and {value.text!r} is none")
+        number = number_of(value, f"the categories of {self.name} are integers, and {value.text!r} is none")
         labels = enumerate(self._labels.labels)
         kept = (k for k, label in labels if isinstance(label, int) and HOLDS[sign](label, number))
         return CodeSet.of(kept, self.size)
@@ -426,9 +422,7 @@ class WholeNumber(Named):
         self.name = self.key = name
 
     def codes(self, sign: str, value: Token) -> CodeSet:
-        place = number_in(value.text)
-        if place is None:
-            raise Misfit(f"{self.name} is a whole number, and {value.text!r} is none")
+        place = number_of(value, f"{self.name} is a whole number, and {value.text!r} is none")
         if sign in ("==", "!=") and (place.denominator != 1 or not 0 <= place < self.values):
             raise Misfit(f"{self.name} is a whole number from 0 on, so it is never {value.text}")
         return compared(sign, place, self.values, self.size)

@@ -159,10 +159,18 @@ class Rules:
         A condition holds for a cell if it holds for all codes in the cell. A cell in which every point breaks a rule,
         but not the same one, may be missed.
         """
-        sizes = tuple((key, len(edges[key]) - 1) for key, _ in self.sizes)
+
+        def inside(key: Key, codes: AnySet) -> CodeSet:
+            lo, hi = edges[key][:-1], edges[key][1:]
+            return CodeSet.of(np.flatnonzero(codes.share(lo, hi) == 1).tolist(), len(lo))
+
+        def of_cells(term: Term) -> Term:
+            return replace(term, edges=np.asarray(edges[term.key]), size=len(edges[term.key]) - 1)
+
         both = zip(self.texts, self.broken, strict=True)
         texts, broken = zip(*(pair for pair in both if not any(one.touched for one in sums_in(pair[1]))), strict=True)
-        return Rules(texts, tuple(_on_cells(one, edges) for one in broken), sizes)
+        sizes = tuple((key, len(edges[key]) - 1) for key, _ in self.sizes)
+        return Rules(texts, tuple(recoded(one, inside, of_cells) for one in broken), sizes)
 
     def on_codes(self, columns: Mapping[Key, Attribute]) -> Rules:
         """The rules about codes of whole steps instead of places, for columns in which no condition on one column cuts
@@ -171,8 +179,20 @@ class Rules:
         Sums do cut steps. So a code may break a rule in a part of its places: those are avoided when places are drawn.
         That is possible if only one rule is broken in a part; codes that break several rules in parts are not drawn.
         """
+
+        def whole(key: Key, codes: AnySet) -> AnySet:
+            mine = columns.get(key)
+            if mine is None or isinstance(codes, Area):
+                return codes
+            edges = (mine.bins + edge - mine.grid if edge >= mine.grid else edge // mine.width for edge in codes.edges)
+            return CodeSet(tuple(edges), mine.size)
+
+        def of_steps(term: Term) -> Term:
+            mine = columns.get(term.key)
+            return term if mine is None else replace(term, width=mine.width, size=mine.size)
+
         sizes = tuple((key, columns[key].size if key in columns else size) for key, size in self.sizes)
-        broken = tuple(_on_codes(one, columns) for one in self.broken)
+        broken = tuple(recoded(one, whole, of_steps) for one in self.broken)
         wide = [one for one in broken if any(term.width > 1 for each in sums_in(one) for term in each.terms)]
         touched = [
             changed(one, lambda part: replace(part, touched=True) if isinstance(part, Linear) else part) for one in wide
@@ -186,8 +206,14 @@ class Rules:
 
     def reordered(self, key: Key, order: Sequence[int]) -> Rules:
         """The rules for a column whose code i now stands for what was code order[i]; null stays last."""
-        broken = tuple(_reordered(one, key, order) for one in self.broken)
-        return Rules(self.texts, broken, self.sizes)
+
+        def moved(one: Key, codes: AnySet) -> AnySet:
+            if one != key:
+                return codes
+            was = codes.holds(np.array([*order, *range(len(order), codes.size)]))
+            return CodeSet.of(np.flatnonzero(was).tolist(), codes.size)
+
+        return replace(self, broken=tuple(recoded(one, moved) for one in self.broken))
 
 
 def _verdict(question: Question, spans: Callable[[Key], tuple[Ints, Ints]]) -> Verdicts:
@@ -202,42 +228,6 @@ def _verdict(question: Question, spans: Callable[[Key], tuple[Ints, Ints]]) -> V
     for part in question.parts:
         verdicts = (np.minimum if question.every else np.maximum)(verdicts, _verdict(part, spans))
     return verdicts
-
-
-def _on_cells(question: Question, edges: Mapping[Key, Ints]) -> Question:
-    def inside(key: Key, codes: AnySet) -> CodeSet:
-        lo, hi = edges[key][:-1], edges[key][1:]
-        return CodeSet.of(np.flatnonzero(codes.share(lo, hi) == 1).tolist(), len(lo))
-
-    def of_cells(term: Term) -> Term:
-        return replace(term, edges=np.asarray(edges[term.key]), size=len(edges[term.key]) - 1)
-
-    return recoded(question, inside, of_cells)
-
-
-def _on_codes(question: Question, columns: Mapping[Key, Attribute]) -> Question:
-    def whole(key: Key, codes: AnySet) -> AnySet:
-        mine = columns.get(key)
-        if mine is None or isinstance(codes, Area):
-            return codes
-        edges = (mine.bins + edge - mine.grid if edge >= mine.grid else edge // mine.width for edge in codes.edges)
-        return CodeSet(tuple(edges), mine.size)
-
-    def of_steps(term: Term) -> Term:
-        mine = columns.get(term.key)
-        return term if mine is None else replace(term, width=mine.width, size=mine.size)
-
-    return recoded(question, whole, of_steps)
-
-
-def _reordered(question: Question, key: Key, order: Sequence[int]) -> Question:
-    def moved(one: Key, codes: AnySet) -> AnySet:
-        if one != key:
-            return codes
-        was = codes.holds(np.array([*order, *range(len(order), codes.size)]))
-        return CodeSet.of(np.flatnonzero(was).tolist(), codes.size)
-
-    return recoded(question, moved)
 
 
 # ---------------------------------------------------------------------------------------------------------- declared

@@ -32,13 +32,10 @@ from typing import ClassVar
 
 from cantle.errors import SchemaError
 from cantle.schema.base import RecordSchema
-from cantle.schema.base import Schema as Schema
 from cantle.schema.canonical_json import JSON
 from cantle.schema.code_sets import Question
-from cantle.schema.declared_values import BLANK as BLANK
 from cantle.schema.declared_values import Folder, check_keys, plain_mapping, repeated
 from cantle.schema.dialect import DIALECT_KEYS
-from cantle.schema.dialect import Dialect as Dialect
 from cantle.schema.documents import Problems, check_values, fail
 from cantle.schema.domain import Domain
 from cantle.schema.field_parser import parse_field
