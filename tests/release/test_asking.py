@@ -100,7 +100,8 @@ def test_a_measured_error_gives_the_interval_by_the_scale_of_the_question() -> N
 
 
 def test_pairs_apart_have_the_larger_level_and_a_note() -> None:
-    release, questions = released(), {"age": "age > 50", "weight": "weight < 80.5", "town": "town == 'Ash'"}
+    release = released()
+    questions = {"age": "age > 50", "weight": "weight < 80.5", "town": "town == 'Ash'", "member": "member"}
     _, together = pairs_of(release.manifest)
     wide, narrow = (with_error(release, 100_000, 100, apart) for apart in (2_000, 100))
     seen = set()

@@ -188,7 +188,7 @@ WRONG: dict[str, tuple[list[dict[str, Any]], tuple[str, ...], str]] = {
     "dates added": ([{"name": "a", **DATE}, {"name": "b", **DATE}], ("a + b > 30",), "mean nothing"),
     "itself": ([whole("a", 0, 9)], ("a - a >= 0",), "compared with itself"),
     "no difference": ([whole("a", 0, 9), whole("b", 0, 9)], ("a > b", "b > a"), "leave no difference"),
-    "circle": ([whole(n, 0, 9) for n in "abc"], ("b > a", "c > b", "a > c"), "contradict each other"),
+    "circle": ([whole(n, 0, 9) for n in "abc"], ("b > a", "c > b", "a > c"), "beside its bounds and the other rules"),
     "bounds": ([whole("x", 0, 9), whole("t", 0, 9)], ("t == x + 1",), "from 1 to 10"),
     "required sum": ([whole("x", 0, 9, False), whole("t", 0, 9)], ("t == x",), "t is required, and x"),
     "target sum": ([whole("x", 0, 9), whole("y", 0, 9), whole("t", 0, 18, role="target")],

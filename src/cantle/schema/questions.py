@@ -326,9 +326,10 @@ class _Parser:
         if other is None or token.kind not in ("word", "text") or token.says(*KEYWORDS):
             return other is not None and (token.kind not in ("word", "text") or token.says(*KEYWORDS))
         own = [column.name for _, column in other.columns]
+        numbers = all(isinstance(column, Numeric) for _, column in other.columns)
         if token.text not in self._vocabulary.columns or token.text in own:
-            return True
-        return token.kind == "text" and not all(isinstance(column, Numeric) for _, column in other.columns)
+            return not (own and numbers and token.kind == "word")  # a word is no number: a column is misspelt
+        return token.kind == "text" and not numbers
 
     def _column(self) -> Named:
         token = self._next

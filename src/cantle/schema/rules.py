@@ -281,6 +281,9 @@ def uncontradicted(rules: Rules | None) -> Rules | None:
     """The rules; raises a SchemaError if they contradict each other."""
     if rules is not None and rules.allowed_box({}) is None:
         rule = "they contradict each other, so that every record would break one (or are too many to be sure)"
+        for text, broken in zip(rules.texts, rules.broken, strict=True):
+            if Rules((text,), (broken,), rules.sizes).allowed_box({}) is None:
+                rule = f"no record fulfils {text!r} beside its bounds and the other rules"
         fail("rules", rule, "correct or remove one", "rules")
     return rules
 
