@@ -45,7 +45,6 @@ GRAPHS: dict[str, dict[str, Any]] = {
     "degrees, public nodes": {"schema": ISOLATE},
     "degrees, edges": {"schema": EDGE},
     "degrees, ranges": {"schema": GRAPH, "preset": "paper"},
-    "degrees, fitted ranges": {"schema": GRAPH, "mode": "rps"},
 }
 OTHERS: dict[str, dict[str, Any]] = {
     "sequences": {"schema": NUMBERS | {"kind": "sequences", "max_length": 30}, "data": lambda: baskets(NUMBERS)},
@@ -69,7 +68,7 @@ ONLY_ROUGHLY = {
 }
 """Numbers that are not noticed if they are changed by 1, and why."""
 
-ALL_FOLLOWS = ("sets, as counted", "sets, all of them", "degrees, ranges", "degrees, fitted ranges")
+ALL_FOLLOWS = ("sets, as counted", "sets, all of them", "degrees, ranges")
 """Releases in which these numbers are noticed too."""
 
 
