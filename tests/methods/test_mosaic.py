@@ -23,7 +23,7 @@ from cantle.methods.mosaic.method import Mosaic
 from cantle.methods.mosaic.plan import first_tables
 from cantle.methods.mosaic.results import drawn_codes
 from cantle.release import Release
-from cantle.release.structures.tables_model import released_tables
+from cantle.release.structures.tables import released_tables
 from cantle.schema.base import Schema
 from cantle.schema.domain import Attribute, Labels, Steps
 from cantle.schema.taxonomy import Taxonomy

@@ -17,7 +17,7 @@ from cantle.methods.mosaic.model.bands import Bands, choose
 from cantle.methods.mosaic.plan import usable_target
 from cantle.release import Release
 from cantle.release.structures import opened
-from cantle.release.structures.tables_model import released_tables
+from cantle.release.structures.tables import released_tables
 from cantle.release.verify import problems
 
 FIELDS: list[dict[str, Any]] = [

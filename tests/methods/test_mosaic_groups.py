@@ -14,7 +14,7 @@ from cantle.drawing.counts import Floats
 from cantle.errors import VerifyError
 from cantle.methods.mosaic.model.items import Items, item_shares, strength
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, rising_together
-from cantle.release.structures.tables_model import released_tables
+from cantle.release.structures.tables import released_tables
 from cantle.schema.table import TableSchema
 
 ITEMS = [f"w{number}" for number in range(1, 13)]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import cantle
 from cantle.errors import ParameterError
 from cantle.release import Release
-from cantle.release.answers.itemsets import MOST, frequent
+from cantle.release.answers.item_answers import MOST, frequent
 from tests.interfaces.cli.inside import run
 
 NAMES = ["bread", "milk", "eggs", "tea", "jam"]

@@ -12,7 +12,7 @@ import pytest
 import cantle
 from cantle.errors import DataError, ParameterError, SchemaError
 from cantle.release import Release
-from cantle.release.answers.sequence_answers import SequenceAsker
+from cantle.release.answers.item_answers import SequenceAsker
 from cantle.release.report.sequences import frequent_section
 from cantle.release.sequences import uses
 from cantle.release.show import sections

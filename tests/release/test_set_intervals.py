@@ -10,7 +10,7 @@ import pytest
 
 import cantle
 from cantle.release.answers.estimates import Estimate
-from cantle.release.answers.set_answers import SetAsker
+from cantle.release.answers.item_answers import SetAsker
 from cantle_lab.papers import sets
 from cantle_lab.papers.set_interval_coverage import SMALL, answer, related_groups, supports
 from cantle_lab.papers.sets import Sets

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import ceil, log10
 
 from cantle.internal.comparison import ERRORS, WITHOUT, Comparison, Distribution, Matrices, error_table, number
 from cantle.internal.questions import Asked
 from cantle.release.answers.estimates import WITHOUT_CONFIDENCE
 from cantle.release.kinds import kind_of
-from cantle.release.report.charts import Bar, error_chart, lying, share_text, upright
+from cantle.release.report.charts import Bar, LogLog, Svg, line, lying, picture, share_text, tag, upright
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.pairs import Floats, heat_map
 from cantle.release.report.tables import plain
@@ -100,3 +101,15 @@ def _questions(asked: tuple[Asked, ...], part: str) -> Section:
     words += [WITHOUT] if any(one.covers in WITHOUT_CONFIDENCE for one in asked) else []
     legend = (("dot", "truth inside the interval"), ("dot out", "outside"))
     return Section("questions", "Are the error bars honest?", words, figures, legend=legend)
+
+
+def error_chart(points: Sequence[tuple[float, float, str, bool]], across: str, up: str, label: str) -> Svg:
+    """A chart of points (x, y, description, whether the point is as expected), with the line on which both are
+    equal."""
+    most = 10 ** max(1, ceil(log10(max([10.0, *(max(x, y) for x, y, _, _ in points)]))))
+    axes = LogLog(most, most, 380.0, 380.0, 66.0, 42.0)
+    parts = [*axes.axes(across, up), line(*axes.at(1, 1), *axes.at(most, most), "axis")]
+    for x, y, words, good in points:
+        cx, cy = axes.at(x, y)
+        parts.append(tag("circle", tag("title", words), cx=cx, cy=cy, r=3, cls="dot" if good else "dot out"))
+    return picture(axes.width, axes.height, label, *parts)

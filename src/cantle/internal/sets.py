@@ -20,8 +20,7 @@ from cantle.internal.findings import Checked, Examples, Finding, Section
 from cantle.internal.questions import QUESTIONS, Asked, answer
 from cantle.release import Release
 from cantle.release.answers.estimates import HELD
-from cantle.release.answers.sequence_answers import SequenceAsker
-from cantle.release.answers.set_answers import SetAsker
+from cantle.release.answers.item_answers import SequenceAsker, SetAsker
 from cantle.release.report.sets import SetView, has, holding, pair_counts
 from cantle.release.schemas import schema_as
 from cantle.release.sequences import SequenceCodes

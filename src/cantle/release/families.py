@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from cantle.release.kinds import DRAWN, ReleasedKind, Texts
+from cantle.release.kinds import DRAWN, Texts, worded
 from cantle.release.manifest import Manifest
 from cantle.release.structures import traits_of
 from cantle.release.words import Right, Uses, measured, points, printable, sentence
@@ -99,14 +99,4 @@ def _fields(resource: Mapping[str, Any]) -> list[JSON]:
     return cast("list[JSON]", [{"name": link, "type": "integer"}, *fields])
 
 
-KIND = ReleasedKind(
-    title="linked tables",
-    size="synthetic families: one row of the parents' file each, with its children in the other file.",
-    record="family",
-    records="synthetic families",
-    counted="families",
-    part="column",
-    how="{n} synthetic families of two linked tables, drawn from noisy counts",
-    uses=lambda release: uses(release.manifest),
-    texts=_texts,
-)
+KIND = worded("families", lambda release: uses(release.manifest), _texts)

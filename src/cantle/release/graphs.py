@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cantle.release.kinds import ReleasedKind, Texts
+from cantle.release.kinds import Texts, worded
 from cantle.release.manifest import Manifest
 from cantle.release.storage import as_polars
 from cantle.release.structures import traits_of
@@ -101,17 +101,4 @@ def _texts(manifest: Manifest) -> Texts:
     )
 
 
-KIND = ReleasedKind(
-    title="the degrees of a graph",
-    size="nodes, each with its released degree. Who is connected to whom is not in the release.",
-    record="record",
-    records="degrees, one per node",
-    counted="nodes",
-    part="degree",
-    how="the degree sequence of a graph, made from noisy counts",
-    product="Summary statistics",
-    bare="Statistics",
-    noise_note="the interval covers the noise in the counts, not what the bound on degrees removed or the fit changed",
-    uses=uses,
-    texts=_texts,
-)
+KIND = worded("graph", uses, _texts)

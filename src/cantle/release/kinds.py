@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import yaml
 
 from cantle.release.manifest import Manifest
 
@@ -72,6 +75,12 @@ class ReleasedKind:
     uses: Callable[[Release], Uses]
     """What a release is good for, and what it is not good for."""
     texts: Callable[[Manifest], Texts]
+
+
+def worded(name: str, uses: Callable[[Release], Uses], texts: Callable[[Manifest], Texts]) -> ReleasedKind:
+    """A kind of data with its words in kinds.yaml."""
+    words = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))[name]
+    return ReleasedKind(**words, uses=uses, texts=texts)
 
 
 KINDS = {"table": "tables", "sets": "sets", "sequences": "sequences", "graph": "graphs", "families": "families"}

@@ -13,25 +13,13 @@ from pathlib import Path
 
 from cantle.release.kinds import kind_of, texts_of
 from cantle.release.manifest import EarlierRelease, Manifest
-from cantle.release.statement import became, beyond, declared_records, neighbours, noise
+from cantle.release.statement import became, declared_records, neighbours, noise, texts, unit_of
 from cantle.release.words import method_in_words, printable
 from cantle.trusted.core.budget import words_of
 
 _BLANK = "  # to be filled in by the curator"
 _SECTORS = "# data_product_sector:  # Technology, Healthcare, Education, Government, Energy or Finance"
-_PARAMETERS = """\
-    privacy_parameters:
-      epsilon: {epsilon}
-"""
 _SPEND = "The whole spend of this release; pure DP, so delta is 0."
-_COMPOSITION = (
-    "Sequential along each path from the whole domain to a region, parallel over disjoint regions: no path spends more "
-    "than epsilon. release.json lists every charge (kinds of paths: {kinds}). Releases compose sequentially."
-)
-_PREPROCESSING = (
-    "Records are cleaned one by one by public rules of the schema. Parameters are public, or follow from public values "
-    "and charged noisy counts; every parameter is in release.json."
-)
 
 
 def registry(manifest: Manifest) -> str:
@@ -39,6 +27,7 @@ def registry(manifest: Manifest) -> str:
     m, promised, made = manifest, f"{manifest.guarantee}.", texts_of(manifest).made
     earlier = () if m.ledger is None else m.ledger.earlier
     stated = [*(f"- {one} (stated by the curator)" for one in m.facts.previous), m.facts.plans]
+    parameters = f"    privacy_parameters:\n      epsilon: {words_of(m.receipt.epsilon_nano)}\n"
     legal = [f"Legal basis: {m.facts.legal_basis}."] if m.facts.legal_basis else []
     values = {
         "data_product_type": kind_of(m.kind).product,
@@ -53,15 +42,14 @@ def registry(manifest: Manifest) -> str:
         "release_type": "Many releases" if earlier or m.facts.previous else "One release",
         "release_type_details": "\n".join(filter(None, [_earlier(earlier), *stated])),
         "post_processing": f"{made[0].upper()}{made[1:]}. All of it uses noisy answers and public dice only.",
-        "composition": _COMPOSITION.format(kinds=len(m.receipt.paths)),
-        "preprocessing": _PREPROCESSING,
         "mechanisms": _mechanisms(m),
         "notes": " ".join([f"Made by cantle {m.software.get('cantle')}.", promised, *texts_of(m).accuracy, *legal]),
     }
     template = Path(__file__).with_name("registry_template.yaml").read_text(encoding="utf-8")
     return template.format(
+        kinds=len(m.receipt.paths),
         warning="" if m.private else f"# {m.guarantee}: do not register this release.\n",
-        privacy_parameters=_PARAMETERS.format(epsilon=words_of(m.receipt.epsilon_nano)) if m.private else "",
+        privacy_parameters=parameters if m.private else "",
         **{name: quoted(text) for name, text in values.items()},
         **_told(m),
     )
@@ -70,14 +58,8 @@ def registry(manifest: Manifest) -> str:
 def _told(m: Manifest) -> dict[str, str]:
     """What the curator told, as YAML; blanks where something is missing."""
     facts = m.facts
-    blanks = {
-        "name": facts.title,
-        "intended_use": facts.purpose,
-        "data_product_region": facts.region,
-        "actors": facts.actors,
-        "justification": facts.epsilon_reason,
-        "sources": facts.source,
-    }
+    told = ("title", "purpose", "region", "actors", "epsilon_reason", "source")
+    blanks = {name: str(getattr(facts, name)) for name in told}
     lists = {"data_curators": facts.curator, "registry_authors": facts.curator}
     named = "-".join([facts.title, *facts.curator, (m.created or "")[:4]]) if facts.title and facts.curator else ""
     return {
@@ -120,7 +102,7 @@ def _unprotected(m: Manifest) -> str:
     )
     if declared_records(m) is not None:
         text += f", among them the number of records, declared as {declared_records(m)}"
-    return f"{text}. Not covered: {beyond(m)}"
+    return f"{text}. Not covered: {unit_of(m)['beyond']}"
 
 
 def _all_releases(m: Manifest) -> str:
@@ -139,21 +121,12 @@ def _earlier(earlier: tuple[EarlierRelease, ...]) -> str:
     return "\n".join(["Earlier releases from the same data, from the ledger:", *listed]) if listed else ""
 
 
-_VERBS = {
-    "choose": "noisy selections (exponential mechanism or permute-and-flip, tuned to the range of the score)",
-    "measure": "noisy counts (discrete Laplace mechanism)",
-    "grow": "trees of noisy yes-or-no tests (discrete Laplace noise)",
-    "reserve": "the release's own error over public questions (discrete Laplace mechanism)",
-    "test": "noisy yes-or-no tests (discrete Laplace noise)",
-}
-
-
 def _mechanisms(m: Manifest) -> str:
     verbs = sorted({charge.verb for charge in m.receipt.charges()})
     software = ", ".join(f"{name} {version}" for name, version in sorted(m.software.items()))
     return "\n".join(
         [
-            *(f"- {_VERBS.get(verb, verb)}" for verb in verbs),
+            *(f"- {texts()['verbs'].get(verb, verb)}" for verb in verbs),
             f"- Noise: {noise(m)}.",
             "- Integer counts, rational rates, exact samplers: no floating-point number decides a draw.",
             "- Timing, memory and caches of the machine that runs it are not protected; readers never reach it.",

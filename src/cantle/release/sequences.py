@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.methods.own_error.accuracy import Accuracy
-from cantle.release.kinds import DRAWN, ReleasedKind, Texts
+from cantle.release.kinds import DRAWN, Texts, worded
 from cantle.release.manifest import Manifest
 from cantle.release.structures import traits_of
 from cantle.release.words import Right, Uses, declared_names, drawn_records, groups, measured, points, sentence
@@ -144,14 +144,4 @@ def _texts(manifest: Manifest) -> Texts:
     )
 
 
-KIND = ReleasedKind(
-    title="sequences",
-    size="synthetic sequences of symbols, drawn from noisy counts.",
-    record="sequence",
-    records="synthetic sequences",
-    counted="sequences",
-    part="symbol",
-    how="{n} synthetic sequences of symbols, drawn from noisy counts",
-    uses=lambda release: uses(release.manifest),
-    texts=_texts,
-)
+KIND = worded("sequences", lambda release: uses(release.manifest), _texts)

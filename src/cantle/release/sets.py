@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from cantle.methods.own_error.accuracy import Accuracy
-from cantle.release.kinds import DRAWN, ReleasedKind, Texts
+from cantle.release.kinds import DRAWN, Texts, worded
 from cantle.release.manifest import Manifest
 from cantle.release.schemas import universe_of
 from cantle.release.structures import traits_of
@@ -115,14 +115,4 @@ def _texts(manifest: Manifest) -> Texts:
     )
 
 
-KIND = ReleasedKind(
-    title="sets of items",
-    size="synthetic sets of items, drawn from noisy counts.",
-    record="set",
-    records="synthetic sets",
-    counted="sets",
-    part="item",
-    how="{n} synthetic sets of items, drawn from noisy counts",
-    uses=lambda release: uses(release.manifest),
-    texts=_texts,
-)
+KIND = worded("sets", lambda release: uses(release.manifest), _texts)

@@ -16,7 +16,7 @@ from cantle.methods.own_error.accuracy import Accuracy, Pair, all_pairs, measure
 from cantle.methods.own_error.table_workload import released_columns
 from cantle.release.accuracy import DOUBT, ShareErrors, bound_of, noise_scale, share_errors
 from cantle.release.answers.asking import bins_of
-from cantle.release.kinds import DRAWN, ReleasedKind, Texts
+from cantle.release.kinds import DRAWN, Texts, worded
 from cantle.release.manifest import Manifest
 from cantle.release.schemas import domain_of, schema_as
 from cantle.release.structures import traits_of
@@ -309,15 +309,4 @@ def _values(one: Mapping[str, JSON]) -> str:
     return f"{text} ({one['role']})" if "role" in one else text
 
 
-KIND = ReleasedKind(
-    title="a table",
-    size="synthetic records; a drawn record may happen to equal a real one, which says nothing about anyone.",
-    record="record",
-    records="synthetic records",
-    counted="records",
-    part="column",
-    how="{n} synthetic records of a table, drawn from noisy counts of regions of the public domain",
-    one_number=True,
-    uses=_uses,
-    texts=_texts,
-)
+KIND = worded("table", _uses, _texts)

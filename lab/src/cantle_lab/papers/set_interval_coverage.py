@@ -15,7 +15,7 @@ import numpy as np
 from cantle.errors import DataError
 from cantle.release import Release
 from cantle.release.answers.estimates import HELD, Estimate
-from cantle.release.answers.set_answers import SetAsker
+from cantle.release.answers.item_answers import SetAsker
 from cantle.release.schemas import universe_of
 from cantle.release.storage import as_polars, list_frame
 from cantle.schema.code_sets import OneColumn, join

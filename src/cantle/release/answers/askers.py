@@ -6,8 +6,7 @@ from cantle.release import Release
 from cantle.release.answers.asking import Asker
 from cantle.release.answers.degree_answers import DegreeAsker
 from cantle.release.answers.family_answers import FamilyAsker
-from cantle.release.answers.sequence_answers import SequenceAsker
-from cantle.release.answers.set_answers import SetAsker
+from cantle.release.answers.item_answers import SequenceAsker, SetAsker
 from cantle.release.answers.table_answers import TableAsker
 
 ASKERS: dict[str, type[Asker]] = {

@@ -13,7 +13,7 @@ interval reaches from the records in bins inside the question to those in bins t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -133,13 +133,16 @@ def inside_and_around(question: Question, bins: Mapping[Key, CountedCodes]) -> t
     return inside, recoded(question, lambda key, codes: bins[key].touched(codes) if key in bins else codes)
 
 
-def sums_inside_and_around(question: Question, cells: Mapping[Key, tuple[int, ...]]) -> tuple[Question, Question]:
-    """The same for sums of columns, whose values were counted in cells between these edges."""
+def sums_inside_and_around(
+    question: Question, cells: Callable[[Sequence[Key]], Mapping[Key, tuple[int, ...]]]
+) -> tuple[Question, Question]:
+    """The same for sums of columns, whose values were counted in cells between the edges of these columns."""
 
     def on_cells(part: OneColumn | Linear, touched: bool) -> Question:
         if not isinstance(part, Linear):
             return part
-        terms = tuple(replace(term, around=cells.get(term.key, ())) for term in part.terms)
+        known = cells(part.keys)
+        terms = tuple(replace(term, around=known.get(term.key, ())) for term in part.terms)
         return replace(part, terms=terms, touched=touched)
 
     inside = changed(question, lambda part: on_cells(part, False))

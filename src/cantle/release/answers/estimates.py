@@ -37,8 +37,8 @@ class Estimate:
     covers : str
         "noise": the answer comes from noisy counts, and the interval covers their noise, which is their whole error.
         "measured": the answer comes from the released records, and the interval from their measured error.
-        "limits": the release never related what the question relates. The interval is what the counts of its parts
-        allow: those of single columns, or of the whole cell that a value was counted in.
+        "limits": the release never related what the question relates. The interval is what the counts of single
+        columns allow.
         "noise only": the answer comes from the released records, whose error was not measured. The interval covers the
         noise in the counts they were drawn from, but not the error that drawing records adds.
     note : str

@@ -36,7 +36,7 @@ from cantle.release.answers.asking import (
 from cantle.release.answers.estimates import MEASURED, NOISE_ONLY, Estimate, level, rescaled
 from cantle.release.answers.groups import Groups, grouped, groups_of
 from cantle.release.answers.table_answers import inside_bins, numbers_of
-from cantle.release.answers.widths import Cells, joined, within_cells
+from cantle.release.answers.widths import Cells, joined
 from cantle.release.schemas import columns_of_table
 from cantle.schema.code_sets import EVERYTHING, Key, OneColumn, Question, columns_of, holds, join
 from cantle.schema.domain import Attribute, Steps
@@ -176,7 +176,10 @@ class FamilyAsker(Asker):
         """The answer to a question that holds for so many of the parents or children drawn."""
         margin, covers = self._margin(question, confidence)
         known = self.around(question, drawn, margin, confidence, covers)
-        return within_cells(known, self, self._around(question, self._cells), margin).at_least_zero()
+        inside, around = self._around(question, self._cells)
+        if not self.drawn(inside):  # it names a part of a cell
+            known = replace(known, low=-margin, high=max(known.high, self.drawn(around) / self.share_drawn + margin))
+        return known.at_least_zero()
 
     def _known(self, of: Callable[[str, Attribute], T]) -> tuple[dict[Key, T], dict[Key, T]]:
         """What is known of counted columns, by their names in questions about parents and about children."""
@@ -242,7 +245,7 @@ class FamilyAsker(Asker):
         smaller = np.minimum(below, 1 - below)
         errors = np.minimum(2 * smaller, (1 + smaller) * margin / len(values))  # the size of the group is off as well
         mean, off = float(values.mean()), float((np.diff(held) * errors).sum())
-        off += inside_bins(attribute, self._bins[asked.of_children].get(column), places)
+        off += inside_bins(attribute, self._bins[asked.of_children].get(column))
         note = self.cut_steps(asked)
         return Estimate(mean, max(mean - off, ends.min()), min(mean + off, ends.max()), confidence, covers, note)
 

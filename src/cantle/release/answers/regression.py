@@ -153,8 +153,9 @@ def regress(asker: TableAsker, formula: str, confidence: float) -> Regression:
     outcome, *columns = _names(formula)
     model = Model.of(asker, outcome, columns)
     fit, terms = model.fit(asker.codes), model.terms
+    is_target = outcome == asker.target
     apart = [name for name in columns if not asker.widths.are_together([outcome, name])]
-    relative = np.array(nan) if apart else _relative_errors(asker, (model.outcome, *terms), confidence)
+    relative = np.array(nan) if apart or not is_target else _relative_errors(asker, (model.outcome, *terms), confidence)
     measured = not np.isnan(relative).any()
     margins = np.full(len(terms), nan)
     if measured:
@@ -164,7 +165,7 @@ def regress(asker: TableAsker, formula: str, confidence: float) -> Regression:
     for term, value, margin in made:
         covers = LIMITS if np.isnan(margin) else MEASURED
         coefficients[term] = Estimate(float(value), float(value - margin), float(value + margin), confidence, covers)
-    notes = tuple(_notes(outcome == asker.target, outcome, apart, measured))
+    notes = tuple(_notes(is_target, outcome, apart, measured))
     return Regression(model.outcome.words, fit.records, coefficients, notes)
 
 
@@ -199,16 +200,16 @@ def _outcome(attribute: Attribute) -> Term:
 
 
 def _notes(is_target: bool, outcome: str, apart: Sequence[str], measured: bool) -> Iterator[str]:
+    if not is_target:
+        yield (
+            f"there are no intervals, because {outcome} is not the target of this release: coefficients come out too "
+            "small, often by half and more; to regress on it, publish with role: target"
+        )
+        return
     if not measured:
         why = f"{outcome} was not measured together with {', '.join(apart[:5])}" if apart else "no error was measured"
         yield f"there are no intervals, because {why}"
-    if is_target:
-        yield "coefficients come out somewhat too small, more so if they are small themselves"
-    else:
-        yield (
-            f"{outcome} is not the target of this release: coefficients come out too small, often by half and more; "
-            "to regress on it, publish with role: target"
-        )
+    yield "coefficients come out somewhat too small, more so if they are small themselves"
 
 
 @dataclass(frozen=True, eq=False)

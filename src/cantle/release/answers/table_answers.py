@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import hypot, nan, sqrt
+from itertools import pairwise
+from math import nan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,7 +41,6 @@ from cantle.schema.code_sets import (
     Key,
     OneColumn,
     Question,
-    areas_in,
     columns_of,
     holds,
     hull,
@@ -61,14 +61,31 @@ if TYPE_CHECKING:
     from cantle.schema.sums import Total
 
 
-TWO_SIDES = 1.96
-"""The 95 % quantile of a normal variable."""
-
 TIED, INSIDE, UNSEEN = 0.7, 0.15, 1.5
 """What the mean of a column that was counted in cells is off by: a part of what its measured error would be if all
 thresholds erred to the same side, a part of the mean width of its cells, and what a tail may hold in which fewer
 records than this many margins of a cell may be missing. Chosen on five generated tables (rides, wages, eight laws, a
 trial of 6,000 persons, a shop) at epsilon 0.1 to 3."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountedCells:
+    """The cells in which a column of numbers was counted by itself: their edges, lowest and highest numbers, noisy
+    counts, and the covariance of the noise in these."""
+
+    edges: Ints
+    low: Floats
+    high: Floats
+    counts: Floats
+    noise: Floats
+
+    @staticmethod
+    def of(asker: TableAsker, attribute: Attribute, edges: Ints) -> CountedCells:
+        edges, name, opened = edges[edges <= attribute.grid], attribute.name, asker.opened
+        low, high = (numbers_of(attribute, part) for part in (edges[:-1], edges[1:] - attribute.cell))
+        spans = (OneColumn(name, CodeSet.span(*one, attribute.size)) for one in pairwise(edges.tolist()))
+        counts = [0.0 if (known := opened.direct(one)) is None else known.value for one in spans]
+        return CountedCells(edges, low, high, np.array(counts), opened.covariance(name, edges))
 
 
 class TableAsker(Asker):
@@ -78,7 +95,8 @@ class TableAsker(Asker):
         if traits_of(release.manifest).of_ranges:
             raise ParameterError("records of ranges (values=set) cannot be counted; publish with other `values`")
         super().__init__(release)
-        self._distributions, self._covariances = dict[Key, tuple[Floats, Floats]](), dict[Key, Floats]()
+        self._distributions = dict[Key, tuple[Floats, Floats]]()
+        self._counted_cells = dict[Key, CountedCells | None]()
         self.attributes, self.target = attributes_of(release.manifest), release.schema.target
         self.relations = schema_as(release.manifest, TableSchema).relations
 
@@ -109,42 +127,27 @@ class TableAsker(Asker):
         return self.bins
 
     def cut_bins(self, question: Question) -> tuple[float, float]:
-        fewer, more = self._cut_steps(question)
-        cut = self._cut_cells(question)
-        return fewer - cut, more + cut
-
-    def _cut_cells(self, question: Question) -> float:
-        """The margin of areas that cut cells of a map: the records of such a cell may all lie on one side, and do so as
-        likely as the share of the cell that is on this side."""
-        varies = 0.0
-        for key, area in areas_in(question):
-            edges = self.widths.finest_cells(str(key))
-            if edges is not None:
-                share = area.share(edges[:-1], edges[1:])
-                place = np.searchsorted(edges, self.codes(key), side="right") - 1
-                varies += float((np.bincount(place, minlength=len(share)) ** 2 * share * (1 - share)).sum())
-        return TWO_SIDES * sqrt(varies) / self.share_drawn
-
-    def _cut_steps(self, question: Question) -> tuple[float, float]:
         if not sums_in(question):
             return super().cut_bins(question)
         inside, around = inside_and_around(question, self.counted)
-        inside, _ = sums_inside_and_around(inside, self._cells_of_sums)
-        _, around = sums_inside_and_around(around, self._cells_of_sums)
+        inside, _ = sums_inside_and_around(inside, self._cells_of_sum)
+        _, around = sums_inside_and_around(around, self._cells_of_sum)
         fewer, more = (float((self.drawn(one) - self.drawn(question)) / self.share_drawn) for one in (inside, around))
         return fewer, more
 
-    @cached_property
-    def _cells_of_sums(self) -> dict[Key, tuple[int, ...]]:
-        """The edges of the cells of columns of numbers, which sums of columns cut."""
+    def _cells_of_sum(self, columns: Sequence[Key]) -> dict[Key, tuple[int, ...]]:
+        """The edges of the cells of columns of numbers, which a sum of these columns cuts: those in which they were
+        counted together, or else by themselves."""
         cuts = self._release.manifest.structure.get("cuts", {})
         found = dict[Key, tuple[int, ...]]()
-        for name, one in self.attributes.items():
+        for one in (self.attributes[str(key)] for key in columns):
             edges = self.widths.cells_of(one)
-            if edges is None and name in cuts:
-                edges = replace(one, width=one.cell).places(np.array(cuts[name], dtype=np.int64))
+            if edges is None and one.name in cuts:
+                edges = replace(one, width=one.cell).places(np.array(cuts[one.name], dtype=np.int64))
+            together = (self.widths.related_groups(one, str(other)) for other in columns if other != one.name)
+            groups = [edge for edge in together if len(edge) > 2]
             if edges is not None and isinstance(one.scale, Steps):
-                found[name] = tuple(edges.tolist())
+                found[one.name] = tuple(min([edges, *groups], key=len).tolist())
         return found
 
     @cached_property
@@ -241,22 +244,40 @@ class TableAsker(Asker):
         def off(errors: Floats) -> float:
             return float((np.diff(values) * np.minimum(1, (errors + cut / group) * weighs)).sum())
 
-        measured, covers = self.widths.share_errors(attribute.name, asked, below, confidence), MEASURED
-        if measured is not None:
-            known = self._known_errors(attribute, asked, confidence)
-            if known is None:
-                margin = off(np.maximum(*measured))
-            else:
-                margin = hypot(TIED * off(measured[1]), weighs * known[0]) + weighs * known[1]
-        elif len(columns_of(asked)) > 1 and self.widths.by_columns:
+        measured = self.widths.share_errors(attribute.name, asked, below, confidence)
+        alone, covers = len(columns_of(asked)) == 1, NOISE_ONLY if measured is None else MEASURED
+        known = self._known_errors(attribute, asked, confidence) if alone or measured is not None else None
+        if known is not None:
+            tied = 0.0 if measured is None else TIED * off(measured[1])
+            margins = np.hypot(tied, weighs * known[0]) + weighs * known[1]
+        elif measured is not None:
+            margins = np.full(2, off(np.maximum(*measured)))
+        elif not alone and self.widths.by_columns:
             return Estimate(value, lowest, highest, confidence, LIMITS, NEVER)
         else:
-            noise, covers = self.noise_margin(asked, group, confidence), NOISE_ONLY
-            margin = off(np.minimum(1, np.minimum(2 * np.minimum(below, 1 - below) * self.records, noise) / group))
-        margin += inside_bins(attribute, self.bins.get(attribute.name), codes[inside])
+            noise = self.noise_margin(asked, group, confidence)
+            most = np.minimum(2 * np.minimum(below, 1 - below) * self.records, noise)
+            margins = np.full(2, off(np.minimum(1, most / group)))
+        margins = np.maximum(margins, self._of_cut_group(attribute, asked, value))
+        margins += inside_bins(attribute, self.bins.get(attribute.name))
+        margins += self._contradicted(attribute, confidence) * weighs * self.records / group
+        low, high = max(lowest, value - margins[0]), min(highest, value + margins[1])
         note = joined(self.widths.note(columns_of(asked)) if covers == MEASURED else "", self.cut_steps(asked))
         note = joined(self.relations.units.get(attribute.name, ""), note)
-        return Estimate(value, max(lowest, value - margin), min(highest, value + margin), confidence, covers, note)
+        return Estimate(value, float(low), float(high), confidence, covers, note)
+
+    def _of_cut_group(self, attribute: Attribute, asked: Question, value: float) -> Floats:
+        """How far the mean of a group may be too high and too low if it cuts cells: any of their records may belong to
+        it."""
+        inside, around = self.widths.inside_and_around_cells(asked)
+        if inside == around:
+            return np.zeros(2)
+        sure, some = self.inside(inside), self.inside(around)
+        numbers = numbers_of(attribute, self.codes(attribute.name)[some])
+        others = np.sort(numbers[~sure[some]])
+        known, more = numbers[sure[some]], max(0, self.drawn(asked) - int(sure.sum()))
+        ends = [np.append(known, part[:more]).mean() for part in (others, others[::-1])]
+        return np.array([value - ends[0], ends[1] - value])
 
     def _distribution(self, attribute: Attribute) -> tuple[Floats, Floats]:
         """The released values of a column of numbers between its bounds, ascending, and the share of all values below
@@ -269,49 +290,79 @@ class TableAsker(Asker):
             self._distributions[attribute.name] = np.concatenate([ends[:1], values, ends[1:]]), below
         return self._distributions[attribute.name]
 
-    def _known_errors(self, attribute: Attribute, asked: Question, confidence: float) -> tuple[float, float] | None:
-        """How far the mean of a column is off because of noise in the counts of its cells that hold records and because
-        records are drawn, and how far by where values are inside cells, and beyond the cells of a tail; None if its
-        cells are not known."""
-        edges = self.widths.cells_of(attribute)
-        if edges is None:
+    def _known_errors(self, attribute: Attribute, asked: Question, confidence: float) -> tuple[Floats, float] | None:
+        """How far the mean of a column may be too high and too low because of noise in the counts of its cells that
+        hold records and because records are drawn, and how far it is off by where values are inside cells, and beyond
+        the cells of a tail; None if its cells are not known.
+
+        A cell at a bound counts what lies beyond it, too. So it may hold many records where noise left none.
+        """
+        cells = self._cells_of(attribute)
+        if cells is None:
             return None
         codes, span = self.codes(attribute.name), hull(asked)[attribute.name]
-        edges = edges[edges <= attribute.grid]
-        ends = numbers_of(attribute, edges[:-1]), numbers_of(attribute, edges[1:] - attribute.cell)
-        able = np.flatnonzero(span.share(edges[:-1], edges[1:]) > 0)
-        middle, width = (ends[0] + ends[1])[able] / 2, np.abs(ends[1] - ends[0])[able]
-        place = np.searchsorted(edges, codes, side="right") - 1
-        every, mine = (np.bincount(part, minlength=len(edges))[able] for part in (place, place[self.inside(asked)]))
-        noise = self._covariance(attribute, edges)[np.ix_(able, able)] / max(1, every.sum()) ** 2 * self.share_drawn**2
+        able = np.flatnonzero(span.share(cells.edges[:-1], cells.edges[1:]) > 0)
+        low, high = cells.low[able], cells.high[able]
+        middle, width = (low + high) / 2, np.abs(high - low)
+        place = np.searchsorted(cells.edges, codes, side="right") - 1
+        every, mine = (
+            np.bincount(part, minlength=len(cells.edges))[able] for part in (place, place[self.inside(asked)])
+        )
+        noise = cells.noise[np.ix_(able, able)] / max(1, every.sum()) ** 2 * self.share_drawn**2
         one = Noise(float(noise.diagonal().max())).margin(confidence)
-        apart = (middle - np.average(middle, weights=every)) * (every > 0)
         values, below = self._distribution(attribute)
         unseen = tail_errors(values, below, np.full(len(below), UNSEEN * one * every.sum() / max(1, self.records)))
-        here = (values[1:] > ends[0][able].min()) & (values[:-1] < ends[1][able].max())
+        here = (values[1:] > low.min()) & (values[:-1] < high.max())
         tail = (np.diff(values) * unseen)[here].sum() * self.records / max(1, every.sum())
         numbers = numbers_of(attribute, codes[self.inside(asked)])
-        random = BY_NOISE**2 * float(apart @ noise @ apart) + float(numbers.var()) / len(numbers)
-        return Noise(random).margin(confidence), INSIDE * float(np.average(width, weights=mine)) + float(tail)
+        random = list[float]()
+        for bound in (middle.argmin(), middle.argmax()):
+            held = every > 0
+            held[bound] = True
+            apart = (middle - np.average(middle, weights=every)) * held
+            spread = BY_NOISE**2 * float(apart @ noise @ apart) + float(numbers.var()) / len(numbers)
+            random.append(Noise(spread).margin(confidence))
+        return np.array(random), INSIDE * float(np.average(width, weights=mine)) + float(tail)
+
+    def _contradicted(self, attribute: Attribute, confidence: float) -> Floats:
+        """How far the mean of a column over all records is too high and too low if it is not what the noisy counts of
+        its cells allow by themselves, as where a tail was taken for noise: 0 if it is."""
+        cells = self._cells_of(attribute)
+        codes = self.codes(attribute.name)
+        codes = codes[codes < attribute.grid]
+        if cells is None or not len(codes):
+            return np.zeros(2)
+        place, numbers = np.searchsorted(cells.edges, codes, side="right") - 1, numbers_of(attribute, codes)
+        held, total = (np.bincount(place, some, len(cells.low)) for some in (None, numbers))
+        typical = np.where(held > 0, total / np.maximum(held, 1), (cells.low + cells.high) / 2)
+        counts = cells.counts
+        mean = float(typical @ counts) / max(1.0, counts.sum())
+        apart = (typical - mean) / max(1.0, counts.sum())
+        margin = BY_NOISE * Noise(float(apart @ cells.noise @ apart)).margin(confidence)
+        margin += INSIDE * float(np.average(np.abs(cells.high - cells.low), weights=held))
+        too_high = float(numbers.mean()) - mean
+        return np.array([too_high + margin if too_high > margin else 0, margin - too_high if -too_high > margin else 0])
+
+    def _cells_of(self, attribute: Attribute) -> CountedCells | None:
+        """The cells of a column of numbers and their noisy counts; None if it was not counted by itself."""
+        if attribute.name not in self._counted_cells:
+            edges = self.widths.cells_of(attribute)
+            self._counted_cells[attribute.name] = None if edges is None else CountedCells.of(self, attribute, edges)
+        return self._counted_cells[attribute.name]
 
     def spread_error(self, attribute: Attribute, confidence: float) -> float:
         """How far the variance of a column is off by the noise in the counts of its cells that hold records, as a part
         of it; 0 if its cells are not known."""
-        edges = self.widths.cells_of(attribute)
-        if edges is None:
+        cells = self._cells_of(attribute)
+        if cells is None:
             return 0.0
         codes = self.codes(attribute.name)
-        edges, numbers = edges[edges <= attribute.grid], numbers_of(attribute, codes[codes < attribute.grid])
-        middle = (numbers_of(attribute, edges[:-1]) + numbers_of(attribute, edges[1:] - attribute.cell)) / 2
-        held = np.bincount(np.searchsorted(edges, codes, side="right") - 1, minlength=len(edges))[: len(middle)] > 0
-        apart = ((middle - numbers.mean()) ** 2 - numbers.var()) * held * self.share_drawn / max(1, len(numbers))
-        off = Noise(float(apart @ self._covariance(attribute, edges) @ apart)).margin(confidence)
+        numbers, middle = numbers_of(attribute, codes[codes < attribute.grid]), (cells.low + cells.high) / 2
+        held = np.bincount(np.searchsorted(cells.edges, codes, side="right") - 1, minlength=len(cells.edges)) > 0
+        apart = ((middle - numbers.mean()) ** 2 - numbers.var()) * held[: len(middle)]
+        apart *= self.share_drawn / max(1, len(numbers))
+        off = Noise(float(apart @ cells.noise @ apart)).margin(confidence)
         return BY_NOISE * off / max(float(numbers.var()), 1e-12)
-
-    def _covariance(self, attribute: Attribute, edges: Ints) -> Floats:
-        if attribute.name not in self._covariances:
-            self._covariances[attribute.name] = self.opened.covariance(attribute.name, edges)
-        return self._covariances[attribute.name]
 
     def _numbers(self, name: str) -> Attribute:
         attribute = self.attributes.get(name)
@@ -409,14 +460,12 @@ def numbers_of(attribute: Attribute, codes: Codes) -> Floats:
     return np.array(attribute.scale.labels, dtype=float)[codes]
 
 
-def inside_bins(attribute: Attribute, mine: Bins | None, codes: Codes) -> float:
-    """How far the mean of a column may be off for records of these codes, because values were counted in bins.
+def inside_bins(attribute: Attribute, mine: Bins | None) -> float:
+    """How far the mean of a column may be off at most, because values were counted in bins.
 
-    Values are drawn evenly inside a step of width s. If their density is linear there, the mean of a step is off
-    its middle by s (f_right - f_left) / (12 f_mean), and all together by at most s / 12 times the sum of the
-    differences between the shares of neighbouring steps. What the fullest step holds more than both of its neighbours
-    may be a single value anywhere in it, so this part of the records may be off by half a step. Where decimals are
-    counted, half a place more is lost to rounding down. About bins of several steps nothing is assumed.
+    Values are drawn evenly inside a bin, but all of them may lie at one of its ends: round numbers do. In bins of
+    several steps they follow other counts, and may lie at one end where they were put at the other. Where decimals are
+    counted, one place more is lost to rounding down.
     """
     scale = attribute.scale
     if mine is None:
@@ -424,10 +473,8 @@ def inside_bins(attribute: Attribute, mine: Bins | None, codes: Codes) -> float:
     if mine.wide or not isinstance(scale, Steps):
         codes = np.array([0, mine.width - 1]) if isinstance(scale, Steps) else np.arange(attribute.grid)
         return float(np.ptp(numbers_of(attribute, codes)))
-    place = scale.step / scale.scale
-    varies, peak = _variation(codes // mine.width)
-    lost = place / 2 if scale.type == "number" and not scale.nearest else 0.0
-    return mine.width * place * min(varies / 12 + peak / 2, 1 / 2) + lost
+    places = (mine.width - 1) / 2 + (scale.type == "number" and not scale.nearest)
+    return places * scale.step / scale.scale
 
 
 def _spread_of(weights: Floats) -> float:
@@ -439,16 +486,3 @@ def _spread_of(weights: Floats) -> float:
     held, times = np.unique(weights, return_counts=True)
     above = np.cumsum(times[::-1])[::-1] / len(weights)
     return float((np.diff(held, prepend=0.0) * np.sqrt(above)).sum() / weights.mean())
-
-
-def _variation(steps: Codes) -> tuple[float, float]:
-    """The sum of the differences between the shares of neighbouring steps, from none before to none after them; and by
-    how much the largest share exceeds both of its neighbours."""
-    if not len(steps):
-        return 0.0, 0.0
-    held, times = np.unique(steps, return_counts=True)
-    shares, most = times / len(steps), int(times.argmax())
-    apart = np.diff(held) > 1
-    jumps = np.where(apart, shares[1:] + shares[:-1], np.abs(np.diff(shares)))
-    beside = shares[np.abs(held - held[most]) == 1]
-    return float(shares[0] + jumps.sum() + shares[-1]), float(shares[most] - beside.max(initial=0.0))

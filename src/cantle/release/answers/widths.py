@@ -28,7 +28,7 @@ from cantle.methods.own_error.accuracy import (
 )
 from cantle.methods.own_error.table_workload import block_counts
 from cantle.release.accuracy import DOUBT, MOST_DOUBT
-from cantle.release.answers.asking import Asker, inside_and_around
+from cantle.release.answers.asking import inside_and_around
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, level
 from cantle.release.answers.noise import DirectAnswer
 from cantle.release.structures import traits_of
@@ -48,6 +48,7 @@ from cantle.schema.code_sets import (
     negated,
 )
 from cantle.schema.domain import Attribute, Plane, Steps
+from cantle.schema.places import Area
 from cantle.trusted.core.arrays import Floats, Ints
 
 if TYPE_CHECKING:
@@ -65,7 +66,6 @@ LONE = 1 / 8
 """How far a tail may reach, as a part of the way to the bound, if all released records have one value."""
 
 NEVER = "these columns were never related here"
-IN_A_CELL = "values inside one counted cell were never counted by themselves"
 
 
 class Widths:
@@ -142,7 +142,9 @@ class Widths:
         if least is None or most is None:
             return None
         part = self._scale(question) / self._stated(columns)
-        margin = min(most * part, max(least * part, self._noise(question, confidence)))
+        if len(columns) > 1:  # the noise in the count of a cell is no smaller because the cell is small
+            most *= part
+        margin = min(most, max(least * part, self._noise(question, confidence)))
         return max(margin, self._share(question) * self._of_all(confidence))
 
     def _stated(self, columns: Sequence[Key]) -> float:
@@ -213,8 +215,12 @@ class Widths:
         if isinstance(question, OneColumn):
             count, margin = self._share(question) * self._records, self.alone(question, confidence)
             fewer, more = self._asker.cut_bins(question)
-            fewest, most = self._of_cut_cells(question, confidence) or (count, count)
-            return max(0.0, min(fewest, count + fewer - margin)), min(every, max(most, count + more + margin))
+            ends = [(count + fewer - margin, count + more + margin), self._of_cut_cells(question, confidence)]
+            if (direct := self._asker.opened.direct(question)) is not None:  # a tail may have been taken for noise
+                apart = shared_margin(direct, confidence)
+                ends.append((direct.value - apart, direct.value + apart))
+            low, high = zip(*filter(None, ends), strict=True)
+            return max(0.0, min(low)), min(every, max(high))
         if isinstance(question, Linear):  # a sum of columns: what its columns allow
             around = join(True, [OneColumn(*one) for one in hull(question).items()])
             return 0.0, self.limits(around, confidence)[1]
@@ -225,7 +231,7 @@ class Widths:
 
     def within_limits(self, known: Estimate, question: Question, margin: float, confidence: float) -> Estimate:
         """The estimate of a count, cut to what single columns allow; as wide as these limits if the release never
-        related the columns, or counted a whole cell where the question names a part of it."""
+        related the columns."""
         columns, value = columns_of(question), known.value
         never = known.covers == NOISE_ONLY and self.by_columns
         alone = self.by_columns or "one_column" in self.levels(confidence)  # whether single columns have limits
@@ -239,11 +245,7 @@ class Widths:
         elif never:
             more = (BY_NOISE - 1) * margin  # beside what bins and steps leave open
             known = replace(known, low=known.low - more, high=known.high + more)
-        ends = inside_and_around(question, self._cells)
-        if ends[0] != ends[1]:  # the count of whole cells is off by more than that of a small part of one
-            whole = self.margin(ends[1], confidence)
-            margin = max(margin, BY_NOISE * self._noise(ends[1], confidence) if whole is None else whole)
-        return within_cells(known, self._asker, ends, margin).at_least_zero()
+        return known.at_least_zero()
 
     def with_cut_cells(self, known: Estimate, question: Question, confidence: float) -> Estimate:
         """The estimate; the interval holds the counts of all cells inside the question and of all that it touches.
@@ -256,24 +258,52 @@ class Widths:
 
     def _of_cut_cells(self, question: Question, confidence: float) -> tuple[float, float] | None:
         """The fewest and the most records of a question whatever lies where in the cells that it cuts, up to the noise
-        of counts; None if it cuts none."""
-        inside, around = inside_and_around(question, self._whole_cells)
+        of counts; None if it cuts none.
+
+        How many records have the categories that cut a group is known. Of these, at most as many do not satisfy the
+        rest of the question as in the whole group.
+        """
+        inside, around = self.inside_and_around_cells(question)
         if inside == around:
             return None
-        noise = BY_NOISE * self._noise(question, confidence)
-        return self._share(inside) * self._records - noise, self._share(around) * self._records + noise
+        fewest, most, known = self._share(inside), self._share(around), around
+        if (groups := self._groups(question)) and isinstance(question, Joined):
+            known = join(True, [one for one in question.parts if isinstance(one, OneColumn) and one.key in groups])
+            others = self._share(inside_and_around(known, groups)[1]) - most
+            fewest, most = max(fewest, self._share(known) - others), min(most, self._share(known))
+        noise = BY_NOISE * self._noise(known, confidence)
+        return fewest * self._records - noise, most * self._records + noise
 
-    @cached_property
-    def _whole_cells(self) -> dict[Key, WholeCells]:
-        """The cells of columns of numbers; questions about places have margins of their own."""
-        places = {one.name for one in self._asker.attributes.values() if isinstance(one.scale, Plane)}
-        return {name: WholeCells(one.edges) for name, one in self._cells.items() if name not in places}
+    def inside_and_around_cells(self, question: Question) -> tuple[Question, Question]:
+        """The questions inside and around all cells that a question cuts."""
+        return inside_and_around(question, {**self._cells, **self._groups(question)})
+
+    def _groups(self, question: Question) -> dict[Key, Cells]:
+        """The groups of values in which columns of a question were counted together with others of it, where the
+        question cuts groups of categories or places, or names a part of one group of numbers. The values of a group may
+        have nothing else in common."""
+        found, columns = dict[Key, Cells](), columns_of(question)
+        for one in question.parts if isinstance(question, Joined) and question.every else ():
+            if not isinstance(one, OneColumn):
+                continue
+            attribute = self._asker.attributes[str(one.key)]
+            tried = (self.related_groups(attribute, str(other)) for other in columns if other != one.key)
+            known = [edges for edges in tried if len(edges) > 2]
+            edges = tuple(min(known, key=len).tolist()) if known else ()
+            whole = Cells(edges).whole(one.codes) if edges else one.codes
+            ordered = isinstance(attribute.scale, Steps) and not isinstance(attribute.scale, Plane)
+            if whole != one.codes and not (ordered and whole.edges):
+                found[one.key] = Cells(edges)
+        return found
 
     @cached_property
     def _cells(self) -> dict[Key, Cells]:
-        """The cells of columns of numbers, in which values were counted together."""
+        """The cells of columns of numbers and of places."""
         numbers = [one for one in self._asker.attributes.values() if isinstance(one.scale, Steps)]
-        edges = ((one.name, self.cells_of(one)) for one in numbers)
+        edges = (
+            (one.name, self.finest_cells(one.name) if isinstance(one.scale, Plane) else self.cells_of(one))
+            for one in numbers
+        )
         return {name: Cells(tuple(known.tolist())) for name, known in edges if known is not None}
 
     def cells_of(self, attribute: Attribute) -> Ints | None:
@@ -287,7 +317,7 @@ class Widths:
         """The edges of the finest groups in which a column was counted together with another one; all its values are
         one group if it was not."""
         found = [np.array([0, attribute.size])]
-        for table in self._release.manifest.structure.get("tables", ()):
+        for table in self._release.manifest.structure.get("tables", ()) if self.by_columns else ():
             if {attribute.name, other} <= {*table.get("columns", ())}:
                 edges = np.array(table["edges"][table["columns"].index(attribute.name)], dtype=np.int64)
                 found.append(replace(attribute, width=attribute.cell).places(edges))
@@ -361,41 +391,16 @@ def _mirrored(values: Floats, median: float) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a column of numbers that were counted as one value each. A condition inside one of them was never
-    counted; other conditions are as they are (see `bins.inside_and_around`)."""
-
-    edges: tuple[int, ...]
-
-    def whole(self, codes: AnySet) -> AnySet:
-        """The condition, or none of the codes if it is inside a cell."""
-        return codes if self.around(codes) is None else CodeSet((), codes.size)
-
-    def touched(self, codes: AnySet) -> AnySet:
-        """The condition, or the whole cell if it is inside one."""
-        return self.around(codes) or codes
-
-    def around(self, codes: AnySet) -> CodeSet | None:
-        """The cell that a condition is a part of, but not all of; None if there is no such cell."""
-        if len(codes.edges) != 2:
-            return None
-        first, end = codes.edges
-        place = int(np.searchsorted(self.edges, first, side="right")) - 1
-        if place + 1 >= len(self.edges) or end > self.edges[place + 1]:
-            return None
-        cell = CodeSet.span(self.edges[place], self.edges[place + 1], codes.size)
-        return cell if len(cell) > end - first else None
-
-
-@dataclass(frozen=True)
-class WholeCells:
-    """The same cells, for conditions that may touch many of them."""
+    """The cells of a column in which values were counted as one."""
 
     edges: tuple[int, ...]
 
     def whole(self, codes: AnySet) -> AnySet:
         """The codes of all cells that lie inside the condition."""
-        assert isinstance(codes, CodeSet)
         known = np.array(self.edges)
+        if isinstance(codes, Area):
+            inside = CodeSet.of(np.flatnonzero(codes.share(known[:-1], known[1:]) == 1).tolist(), len(known) - 1)
+            return CodeSet(tuple(known[[*inside.edges]].tolist()), codes.size)
         ends = np.array(codes.edges, dtype=np.int64).reshape(-1, 2)
         first = known[np.minimum(np.searchsorted(known, ends[:, 0]), len(known) - 1)]
         end = known[np.searchsorted(known, ends[:, 1], side="right") - 1]
@@ -404,16 +409,6 @@ class WholeCells:
     def touched(self, codes: AnySet) -> AnySet:
         """The codes of all cells of which the condition has a part."""
         return self.whole(codes.complement()).complement()
-
-
-def within_cells(known: Estimate, asker: Asker, ends: tuple[Question, Question], margin: float) -> Estimate:
-    """The estimate of a count; if the question names a part of a cell, as wide as the counts of none and of all of it:
-    `ends` are the questions inside and around its cells."""
-    if ends[0] == ends[1]:
-        return known
-    low, high = (asker.drawn(one) / asker.share_drawn for one in ends)
-    low, high = min(known.low, low - margin), max(known.high, high + margin)
-    return replace(known, low=low, high=high, covers=LIMITS, note=joined(IN_A_CELL, known.note))
 
 
 def joined(*notes: str) -> str:

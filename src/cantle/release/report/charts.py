@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from math import ceil, floor, log10
+from math import floor, log10
 
 from cantle.release.answers.estimates import WITHOUT_CONFIDENCE
 
@@ -311,15 +311,3 @@ class LogLog:
             parts += [line(left, y, right, y, "grid"), tick]
         turned = text(up, 14, middle, anchor="middle", transform=f"rotate(-90 14 {middle:.1f})")
         return [*parts, text(across, (left + right) / 2, self.height - 6, anchor="middle"), turned]
-
-
-def error_chart(points: Sequence[tuple[float, float, str, bool]], across: str, up: str, label: str) -> Svg:
-    """A chart of points (x, y, description, whether the point is as expected), with the line on which both are
-    equal."""
-    most = 10 ** max(1, ceil(log10(max([10.0, *(max(x, y) for x, y, _, _ in points)]))))
-    axes = LogLog(most, most, 380.0, 380.0, 66.0, 42.0)
-    parts = [*axes.axes(across, up), line(*axes.at(1, 1), *axes.at(most, most), "axis")]
-    for x, y, words, good in points:
-        cx, cy = axes.at(x, y)
-        parts.append(tag("circle", tag("title", words), cx=cx, cy=cy, r=3, cls="dot" if good else "dot out"))
-    return picture(axes.width, axes.height, label, *parts)

@@ -74,12 +74,6 @@ BASIS = {
     LIMITS: "show what the counts of single columns allow; how often they hold the truth is not known (limits).",
 }
 """What error bars show, as the end of a sentence, with the short name in brackets."""
-SHORT = {
-    MEASURED: "error as measured",
-    NOISE: "noise of the count",
-    NOISE_ONLY: "noise alone",
-    LIMITS: "limits",
-}
 
 
 def weakest(covers: Iterable[str]) -> str:
@@ -110,7 +104,7 @@ def card(
     return Figure(
         title,
         (upright if numeric else lying)(bars if drawn is None else drawn, whole, spoken),
-        note=f"Error bars: {SHORT[covers]}." if covers else "",
+        note=f"Error bars: {BASIS[covers].rpartition('(')[2].rstrip(').')}." if covers else "",
         header=(first, unit, "from", "to"),
         rows=[numbers(bar.label, bar) for bar in bars],
     )

@@ -11,10 +11,9 @@ import numpy as np
 from cantle.release import Release
 from cantle.release.answers.estimates import Estimate
 from cantle.release.answers.family_answers import FamilyAsker, FamilyQuestion
-from cantle.release.report.charts import Svg, share_text, tag
 from cantle.release.report.content import BASIS, CONFIDENCE, Figure, Section, card_of, weakest
 from cantle.release.report.groupings import Grouping, group
-from cantle.release.report.pairs import cross_table, grid
+from cantle.release.report.pairs import cross_table, row_shares
 from cantle.release.structures import opened
 from cantle.release.structures.families import Opened
 from cantle.schema.code_sets import CodeSet, OneColumn
@@ -27,8 +26,6 @@ GROUPS = 10
 """Most groups of a column in a figure of two columns."""
 
 MOST_FIGURES = 12
-SIDE = 22.0
-"""Of a cell of a figure of two columns."""
 
 
 def sections(release: Release) -> list[Section]:
@@ -108,17 +105,4 @@ def _two(name: str, rows: str, columns: str, one: tuple[Grouping, Codes], two: t
     ]
     header = (f"{rows} / {columns}", *left.labels)
     spoken = f"{name}: each row shows which {columns} goes with one {rows}. All numbers are in the table below."
-    return Figure(name, _heat(top.labels, left.labels, counts, spoken), (), "", header, listed)
-
-
-def _heat(rows: Sequence[str], columns: Sequence[str], counts: Ints, label: str) -> Svg:
-    """One cell per pair of groups; its colour is the share of its row."""
-    shares = counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
-
-    def cell(a: int, b: int, x: float, y: float) -> Svg:
-        words = f"{rows[a]}, {columns[b]}: {counts[a, b]:,} ({share_text(float(shares[a, b]))} of the row)"
-        dark = round(0.04 + 0.96 * float(shares[a, b]), 3)
-        wide = SIDE - 1
-        return tag("rect", tag("title", words), x=x, y=y, width=wide, height=wide, cls="heat", fill_opacity=dark)
-
-    return grid(rows, columns, SIDE, 14, label, cell)
+    return Figure(name, row_shares(top.labels, left.labels, counts, spoken), (), "", header, listed)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.release.report.charts import Svg, line, picture, shortened, tag, text
+from cantle.release.report.charts import Svg, line, picture, share_text, shortened, tag, text
 from cantle.release.report.groupings import Ints
 
 MOST_RECORDS = 200_000
@@ -131,3 +131,17 @@ def heat_map(
         return tag("g", *inside, cls="mark")
 
     return grid(names[1:], names[:-1], side, 18, label, cell)
+
+
+def row_shares(rows: Sequence[str], columns: Sequence[str], counts: Ints, label: str) -> Svg:
+    """One cell per pair of groups; its colour is the share of its row."""
+    shares = counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
+    side = max(22.0, min(40.0, 480 / max(1, len(columns))))
+
+    def cell(a: int, b: int, x: float, y: float) -> Svg:
+        words = f"{rows[a]}, {columns[b]}: {counts[a, b]:,} ({share_text(float(shares[a, b]))} of the row)"
+        dark = round(0.04 + 0.96 * float(shares[a, b]), 3)
+        box = {"x": x, "y": y, "width": side - 1, "height": side - 1}
+        return tag("rect", tag("title", words), **box, cls="heat", fill_opacity=dark)
+
+    return grid(rows, columns, side, 14, label, cell)

@@ -1,4 +1,4 @@
-"""Regions as pictures: a tree as an icicle chart, and maps of places or of two columns of numbers.
+"""Regions as pictures: a tree as an icicle chart, and maps of places.
 
 In an icicle each region is a bar as wide as its count, with its parts below it. Maps are darker with more records per
 area, and have no tiles from a server.
@@ -6,20 +6,15 @@ area, and have no tiles from a server.
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import cos, log, radians
 
-import numpy as np
-
 from cantle.release import Release
 from cantle.release.maps import Rectangle, places_of, rectangles
-from cantle.release.report.charts import Svg, Value, count_text, line, picture, shortened, tag, text
+from cantle.release.report.charts import Svg, Value, line, picture, shortened, tag, text
 from cantle.release.report.content import Figure, Section
-from cantle.schema.domain import Attribute
 from cantle.schema.places import EARTH
-from cantle.trusted.core.arrays import Floats, Ints
 
 WIDTH, ROW = 1000.0, 26.0
 _LETTER = 6.2
@@ -48,30 +43,15 @@ class Node:
                     left += child.count
             level, depth = below, depth + 1
 
-    def divide(self, places: list[Ints], count: Ints, labels: list[list[str]]) -> None:
-        """Adds the cells of a grid below this node: those of the first column, and below each those of the others.
 
-        Cells have these counts, and for each column the number of their interval, which has a label.
-        """
-        for value, label in enumerate(labels[0] if places else ()):
-            mine = places[0] == value
-            if (total := int(count[mine].sum())) > 0:
-                child = Node(label, total)
-                self.children.append(child)
-                child.divide([one[mine] for one in places[1:]], count[mine], labels[1:])
-
-
-def tree_section(
-    root: Node, words: str, title: str = "Regions", noun: str = "region", counted: str = "records"
-) -> Section:
+def tree_section(root: Node, words: str) -> Section:
     """The section of a tree: the icicle, and a list of its largest regions."""
-    label = f"{title} as bars, each as wide as its count. The largest are in the table below."
+    label = "Regions as bars, each as wide as its count. The largest are in the table below."
     rows = [(node.label, f"{depth}", f"{node.count:,}") for depth, _, node in root.walk() if depth]
     rows.sort(key=lambda row: -int(row[2].replace(",", "")))
-    header = (noun, "level", counted)
-    figure = Figure(f"Tree of {title.lower()}", icicle(root, label), header=header, rows=rows[:_LISTED])
-    hint = f"Choose a {noun} to enlarge it, and the top bar to go back; with the keyboard: arrow keys and Enter."
-    return Section("regions", title, (words, hint), (figure,))
+    figure = Figure("Tree of regions", icicle(root, label), header=("region", "level", "records"), rows=rows[:_LISTED])
+    hint = "Choose a region to enlarge it, and the top bar to go back; with the keyboard: arrow keys and Enter."
+    return Section("regions", "Regions", (words, hint), (figure,))
 
 
 def icicle(root: Node, label: str) -> Svg:
@@ -95,96 +75,6 @@ def _bar(depth: int, left: float, share: float, node: Node, whole: int) -> tuple
     bar = tag("g", tag("title", said), rect, cls="region", **place, data_label=node.label)
     shown = shortened(node.label, letters) if letters >= 4 else ""
     return bar, tag("text", shown, x=x + 5, y=y + 16, cls="in", aria_hidden="true")
-
-
-SIDE, LEFT, BOTTOM, TOP = 620.0, 96.0, 34.0, 8.0
-MOST_DRAWN = 2500
-"""Most regions that are drawn; of more, those with few records are drawn together, as the region above them."""
-
-_TICKS = 4
-_UPWARDS = ("lat", "y", "north")
-"""How names of columns begin that belong on the vertical axis."""
-
-
-@dataclass(frozen=True, eq=False)
-class Area:
-    """All regions of a tree: spans of codes, counts, and for each its first child and how many children it has."""
-
-    lo: Ints
-    hi: Ints
-    count: Ints
-    first: Ints
-    many: Ints
-
-    def drawn(self, most: int) -> list[int]:
-        """Regions that cover the domain once: the fullest are divided first, until there are so many."""
-        heap, leaves = [(-int(self.count[0]), 0)], list[int]()
-        while heap and len(heap) + len(leaves) < most:
-            _, node = heapq.heappop(heap)
-            if not self.many[node]:
-                leaves.append(node)
-            for child in range(int(self.first[node]), int(self.first[node] + self.many[node])):
-                heapq.heappush(heap, (-int(self.count[child]), child))
-        return sorted([*leaves, *(node for _, node in heap)])
-
-
-def region_section(area: Area, attributes: Sequence[Attribute], words: str) -> Section:
-    """The section of a partition of two columns of numbers."""
-    drawn = area.drawn(MOST_DRAWN)
-    if len(drawn) < int((area.many == 0).sum()):
-        words += f" The map shows {len(drawn):,}: regions with few records are drawn together."
-    if any(one.nullable for one in attributes):
-        words += " Missing values are not on the map."
-    order = [1, 0] if attributes[0].name.lower().startswith(_UPWARDS) else [0, 1]
-    across, up = axes = [attributes[at] for at in order]
-    bins, count = np.array([one.bins for one in axes]), area.count[drawn]
-    lo, hi = (np.minimum(ends[drawn][:, order], bins) for ends in (area.lo, area.hi))
-    size = (hi - lo).prod(axis=1)
-    density = np.where(size > 0, count / np.maximum(size, 1), 0)
-    names = [_name(area, node, attributes) for node in drawn]
-    dense = sorted(range(len(drawn)), key=lambda at: -density[at])[:_LISTED]
-    said = [f"{name}: {number:,}" for name, number in zip(names, count, strict=True)]
-    label = f"Regions of {across.name} and {up.name}, darker with more records per area."
-    parts = [*_cells(lo * (SIDE / bins), hi * (SIDE / bins), density, said)]
-    parts += _axis(across, vertical=False) + _axis(up, vertical=True)
-    svg = picture(LEFT + SIDE + 20, TOP + SIDE + BOTTOM, label, *parts, cls="chart map")
-    rows, header = [(names[at], f"{count[at]:,}") for at in dense], ("region", "records")
-    return Section("regions", "Regions", (words,), (Figure("Map of regions", svg, header=header, rows=rows),))
-
-
-def _name(area: Area, node: int, attributes: Sequence[Attribute]) -> str:
-    """A region in words: "lat [51, 51.5), lon [4, 5)"."""
-    spans = zip(attributes, area.lo[node].tolist(), area.hi[node].tolist(), strict=True)
-    return ", ".join(f"{one.name} {one.describe(lo, hi)}" for one, lo, hi in spans)
-
-
-def _cells(lo: Floats, hi: Floats, density: Floats, said: Sequence[str]) -> Iterator[Svg]:
-    """The regions between these corners, each darker with more records per area; those without an area are left out."""
-    full = float(np.quantile(density[density > 0], 0.9)) if (density > 0).any() else 1.0
-    for (x0, y0), (x1, y1), dense, words in zip(lo.tolist(), hi.tolist(), density.tolist(), said, strict=True):
-        if x1 > x0 and y1 > y0:
-            place = {"x": LEFT + x0, "y": TOP + SIDE - y1, "width": x1 - x0, "height": y1 - y0}
-            dark = round(min(1.0, (dense / full) ** 0.4), 3)
-            yield tag("rect", tag("title", words), **place, cls="cell heat", fill_opacity=dark)
-
-
-def _axis(attribute: Attribute, *, vertical: bool) -> list[Svg]:
-    """Some values of a column along its side of the map, and its name."""
-    parts = []
-    for tick in range(_TICKS + 1):
-        code = round(attribute.bins * tick / _TICKS)
-        at, value = code * SIDE / attribute.bins, attribute.edge(code)
-        said = f"{value:.4g}" if isinstance(value, float) else str(value)
-        if isinstance(value, int) and abs(value) >= 10_000:
-            said = count_text(value)
-        if vertical:
-            parts.append(line(LEFT - 4, TOP + SIDE - at, LEFT, TOP + SIDE - at, "axis"))
-            parts.append(text(said, LEFT - 7, TOP + SIDE - at + 4, cls="tick", anchor="end"))
-        else:
-            parts.append(line(LEFT + at, TOP + SIDE, LEFT + at, TOP + SIDE + 4, "axis"))
-            parts.append(text(said, LEFT + at, TOP + SIDE + 16, cls="tick", anchor="middle"))
-    place = (4.0, TOP + 12) if vertical else (LEFT + SIDE / 2, TOP + SIDE + 31)
-    return [*parts, text(attribute.name, *place, anchor=None if vertical else "middle")]
 
 
 PLACE_WIDTH, TALLEST = 900.0, 700.0

@@ -1,4 +1,4 @@
-"""The report of a release of sequences: a flow diagram, lengths, frequent sequences and strings, starts and ends.
+"""The report of a release of sequences: what follows what, lengths, frequent sequences and strings, starts and ends.
 
 And how much of it was measured.
 """
@@ -6,17 +6,17 @@ And how much of it was measured.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from math import hypot
+from dataclasses import replace
 
 import numpy as np
 
 from cantle.release import Release
 from cantle.release.answers.estimates import HELD, NOISE_ONLY, Estimate
-from cantle.release.answers.sequence_answers import SequenceAsker
-from cantle.release.report.charts import LABEL, Svg, count_text, picture, shortened, tag, text
+from cantle.release.answers.item_answers import SequenceAsker
+from cantle.release.report.charts import LABEL
 from cantle.release.report.content import BASIS, CONFIDENCE, Figure, Section, by_size, card_of, numbers, weakest
 from cantle.release.report.groupings import Ints
+from cantle.release.report.pairs import row_shares
 from cantle.release.sequences import knows_order, most_frequent
 from cantle.schema.code_sets import CodeSet, OneColumn
 
@@ -76,29 +76,33 @@ def _contains(asker: SequenceAsker, codes: Sequence[int]) -> Estimate:
 
 def _flow(asker: SequenceAsker, top: Ints) -> Section:
     """What follows what among the most frequent symbols, as far as it stands out."""
-    held, names = asker.sequences, [_name(asker, [code]) for code in top]
-    lengths = np.diff(held.starts)
-    place = (np.arange(len(held.codes)) - np.repeat(held.starts[:-1], lengths)) / np.repeat(lengths, lengths)
-    size = asker.universe.size
-    middle = np.bincount(held.codes, place, size) / np.maximum(1, np.bincount(held.codes, minlength=size))
-    edges = list[Edge]()
-    for a, one in enumerate(top.tolist()):
-        for b, two in enumerate(top.tolist()):
-            edges.append(Edge(a, b, _contains(asker, (one, two))))
-        for key, start in (("first", -1), ("last", len(top))):
-            ends = asker.count(OneColumn(key, CodeSet.span(one, one + 1, size + 1)), CONFIDENCE)
-            edges.append(Edge(-1, a, ends) if start < 0 else Edge(a, len(top), ends))
-    clear = sorted((edge for edge in edges if edge.count.low > 0), key=lambda edge: -edge.count.value)
-    called = ["start", *names, "end"]
-    rows = [numbers(f"{called[e.first + 1]} → {called[e.last + 1]}", e.count) for e in clear[:SHOWN]]
-    label = "Flow diagram: arrows from symbols to those that follow them directly. The thickest are in the table below."
-    svg = flow_diagram(names, middle[top].tolist(), clear, label)
+    names, size = [_name(asker, [code]) for code in top], asker.universe.size
+    rows, columns, codes = ["start", *names], [*names, "end"], top.tolist()
+    clear = dict[tuple[int, int], Estimate]()
+    for a, one in enumerate([None, *codes]):
+        for b, two in enumerate([*codes, None]):
+            if one is not None and two is not None:
+                count = _contains(asker, (one, two))
+            elif (end := two if one is None else one) is not None:
+                key = "first" if one is None else "last"
+                count = asker.count(OneColumn(key, CodeSet.span(end, end + 1, size + 1)), CONFIDENCE)
+            else:
+                continue
+            if count.low > 0:
+                clear[a, b] = count
+    most = sorted(clear.items(), key=lambda one: -one[1].value)[:SHOWN]
+    listed = [numbers(f"{rows[a]} → {columns[b]}", count) for (a, b), count in most]
+    counts = np.zeros((len(rows), len(columns)), np.int64)
+    for place, count in clear.items():
+        counts[place] = round(count.value)
+    label = "For each symbol in a row, what follows it directly. The most frequent pairs are in the table below."
+    svg = row_shares(rows, columns, counts, label)
     text = (
-        f"The {len(top)} most frequent symbols, those that come early on the left. An arrow is as thick as the number "
-        "of sequences that go along it; it is drawn only if its interval does not reach zero."
+        f"The {len(top)} most frequent symbols (rows) and what follows them directly (columns). Darker cells are "
+        "larger shares of their row. A cell is empty if its interval reaches zero."
     )
     header = ("from → to", "sequences", "from", "to")
-    return Section("flow", "What follows what", (text,), (Figure("Flow of symbols", svg, header=header, rows=rows),))
+    return Section("flow", "What follows what", (text,), (Figure("Flow of symbols", svg, header=header, rows=listed),))
 
 
 def _ends(asker: SequenceAsker, key: str, top: Ints) -> list[tuple[str, Estimate]]:
@@ -153,77 +157,3 @@ def _measured(release: Release) -> Section:
     return Section(
         "measured", "What was measured directly", words, (Figure("Noisy numbers", header=header, rows=rows, open=True),)
     )
-
-
-# ---- the flow diagram -------------------------------------------------------------------------------------------
-
-WIDTH, HEIGHT, MOST = 1000.0, 440.0, 40
-_ROWS = 3
-_BOX, _TALL = 116.0, 30.0
-
-
-@dataclass(frozen=True)
-class Edge:
-    """An arrow between the places of two symbols; -1 is the start, and the place after the last symbol the end."""
-
-    first: int
-    last: int
-    count: Estimate
-
-
-def flow_diagram(names: Sequence[str], middle: Sequence[float], edges: Sequence[Edge], label: str) -> Svg:
-    """Symbols in the order of their mean relative place, a few below each other; the thickest arrows only."""
-    places = _layout(middle)
-    most = max((edge.count.value for edge in edges), default=1.0)
-    called = {-1: "start", len(names): "end", **dict(enumerate(names))}
-    parts = [
-        _arrow(places[edge.first], places[edge.last], edge, most, f"{called[edge.first]} to {called[edge.last]}")
-        for edge in reversed(edges[:MOST])
-    ]
-    for number, (x, y) in places.items():
-        ends = number in (-1, len(names))
-        box = tag("rect", x=x - _BOX / 2, y=y - _TALL / 2, width=_BOX, height=_TALL, rx=15 if ends else 4, cls="d0")
-        name = shortened(called[number], 17)
-        said = tag("title", called[number])
-        parts.append(tag("g", said, box, text(name, x, y + 4, anchor="middle", cls="in"), cls="mark"))
-    return picture(WIDTH, HEIGHT, label, *parts, cls="chart wide flow")
-
-
-def _layout(middle: Sequence[float]) -> dict[int, tuple[float, float]]:
-    order = sorted(range(len(middle)), key=lambda place: (middle[place], place))
-    columns = [order[first : first + _ROWS] for first in range(0, len(order), _ROWS)]
-    step = (WIDTH - _BOX - 20) / (len(columns) + 1)
-    places = {-1: (_BOX / 2 + 10, HEIGHT / 2), len(middle): (WIDTH - _BOX / 2 - 10, HEIGHT / 2)}
-    for number, column in enumerate(columns, 1):
-        for row, place in enumerate(column):
-            shift = 34.0 if number % 2 else -34.0
-            places[place] = _BOX / 2 + 10 + number * step, HEIGHT * (row + 1) / (len(column) + 1) + shift
-    return places
-
-
-def _arrow(one: tuple[float, float], two: tuple[float, float], edge: Edge, most: float, words: str) -> Svg:
-    thick = max(0.8, 9.0 * edge.count.value / most)
-    said = tag("title", f"{words}: {edge.count.value:,.0f} sequences, {edge.count.low:,.0f} to {edge.count.high:,.0f}")
-    if edge.first == edge.last:
-        x, y = one[0], one[1] - _TALL / 2
-        path = f"M{x - 16:.1f},{y:.1f}C{x - 30:.1f},{y - 34:.1f} {x + 30:.1f},{y - 34:.1f} {x + 16:.1f},{y:.1f}"
-        return tag("g", said, tag("path", d=path, cls="flow", stroke_width=thick),
-                   text(count_text(edge.count.value), x, y - 27, anchor="middle", cls="tick"), cls="mark")  # fmt: skip
-    long = max(1.0, hypot(two[0] - one[0], two[1] - one[1]))
-    bend = 0.16 * (1 if one[0] <= two[0] else 1.6)
-    cx = (one[0] + two[0]) / 2 + (one[1] - two[1]) * bend
-    cy = (one[1] + two[1]) / 2 + (two[0] - one[0]) * bend
-    # the arrow ends where it meets the box of the symbol
-    dx, dy = two[0] - cx, two[1] - cy
-    part = min(1.0, min((_BOX / 2 + 3) / max(1e-6, abs(dx)), (_TALL / 2 + 3) / max(1e-6, abs(dy))))
-    x, y = two[0] - dx * part, two[1] - dy * part
-    size = 5 + thick / 2
-    ux, uy = dx / max(1.0, hypot(dx, dy)), dy / max(1.0, hypot(dx, dy))
-    path = f"M{one[0]:.1f},{one[1]:.1f}Q{cx:.1f},{cy:.1f} {x - ux * size:.1f},{y - uy * size:.1f}"
-    head = (f"M{x:.1f},{y:.1f}L{x - ux * size - uy * size * 0.6:.1f},{y - uy * size + ux * size * 0.6:.1f}"
-            f"L{x - ux * size + uy * size * 0.6:.1f},{y - uy * size - ux * size * 0.6:.1f}Z")  # fmt: skip
-    shown = [tag("path", d=path, cls="flow", stroke_width=thick), tag("path", d=head, cls="flowhead")]
-    if long > 150:
-        middle = (one[0] + 2 * cx + two[0]) / 4, (one[1] + 2 * cy + two[1]) / 4
-        shown.append(text(count_text(edge.count.value), middle[0], middle[1] - 3, anchor="middle", cls="tick"))
-    return tag("g", said, *shown, cls="mark")

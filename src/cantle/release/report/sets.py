@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 
 from cantle.release import Release
 from cantle.release.answers.asking import Asker
 from cantle.release.answers.estimates import HELD, Estimate
-from cantle.release.answers.set_answers import SetAsker
+from cantle.release.answers.item_answers import SetAsker
 from cantle.release.report.content import BASIS, CONFIDENCE, Figure, Section, by_size, card_of, weakest
 from cantle.release.report.groupings import Ints
 from cantle.release.report.pairs import heat_map
-from cantle.release.report.regions import Node, tree_section
 from cantle.release.schemas import universe_of
 from cantle.release.sets import SetCodes
 from cantle.release.storage import lists_of
@@ -148,31 +146,6 @@ def _matrix(view: SetView) -> Section:
     legend = (("heat", "more often than if unrelated"), ("less", "less often"))
     text = "The colour is darkest for pairs that are 8 times as frequent as if unrelated, or an eighth as frequent."
     return Section("pairs", "Pairs of items", (text,), (figure,), legend=legend)
-
-
-# ---- what records were drawn from -------------------------------------------------------------------------------
-
-
-def items_section(release: Release, levels: Sequence[Ints]) -> Section:
-    """The tree of items along which records were cut: for each level from the items up, where its groups begin among
-    those below."""
-    words = "Groups follow the public list of items. Records were cut along them, so small groups are the least sure."
-    return tree_section(tree_of_items(SetView.of(release), levels), words, "Items", "group", "times")
-
-
-def tree_of_items(view: SetView, levels: Sequence[Ints]) -> Node:
-    """The groups of items along which records were cut, each as wide as its items occur in released sets."""
-    below = [Node(view.label(code), int(often)) for code, often in enumerate(view.supports)]
-    ends = np.arange(len(below) + 1)  # the first item of every group, and the end of the last
-    for edges in levels:
-        ends = ends[edges]
-        parts = [below[first:last] for first, last in pairwise(edges.tolist())]
-        named = [f"{view.label(first)} … {view.label(last - 1)}" for first, last in pairwise(ends.tolist())]
-        below = [
-            Node(name, sum(one.count for one in some), [one for one in some if one.count]) if len(some) > 1 else some[0]
-            for name, some in zip(named, parts, strict=True)
-        ]
-    return Node("all items", below[0].count, below[0].children)
 
 
 def sections(release: Release) -> list[Section]:

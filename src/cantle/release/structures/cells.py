@@ -45,9 +45,6 @@ from cantle.trusted.core.arrays import Codes, Ints
 
 if TYPE_CHECKING:
     from cantle.data.frames import NativeFrame
-    from cantle.release.report.content import Section
-
-_LEVELS = 4  # columns of the grid that the report shows, one level of the icicle each
 
 
 def traits(manifest: Manifest) -> Traits:
@@ -179,20 +176,8 @@ class Opened(structures.Opened):
             for one, edge in both
         }
 
-    def report(self) -> Section:
-        """The cells as a tree: the column with the fewest intervals first."""
-        from cantle.release.report.regions import Node, tree_section
-
-        count, place = self._groups["count"].to_numpy(), self._place
-        cut = [a for a, edge in enumerate(self.grid.edges) if len(edge) > 2]
-        cut = sorted(cut, key=lambda a: len(self.grid.edges[a]))[:_LEVELS]
-        named = [[f"{name} {label}" for label in labels] for name, labels in self._intervals().items()]
-        root = Node("all records", int(count.sum()))
-        root.divide([place[:, a] for a in cut], count, [named[a] for a in cut])
-        cells, shown = self._manifest.summary["cells"], f"the first {len(cut)} of them"
-        return tree_section(
-            root, f"Cuts make a grid of {cells:,} cells. Its columns are shown below each other, {shown}."
-        )
+    def report(self) -> None:
+        """None: the sections about the columns say it all."""
 
 
 # ---- the cuts themselves --------------------------------------------------------------------------------------

@@ -62,10 +62,8 @@ def strength(manifest: Manifest) -> float:
 def traits(manifest: Manifest) -> Traits:
     s = manifest.summary
     if s["order"] == 1:
-        besides = (
-            "\n**No order was measured** (the sequences are too few for this epsilon): which symbol follows which "
-        )
-        besides += "is not in this release."
+        besides = "\n**No order was measured** (the sequences are too few for this epsilon): "
+        besides += "which symbol follows which is not in this release."
         return Traits("lengths and symbols, but no order", besides=besides)
     besides = ""
     if strength(manifest) < SMALL_LOG:

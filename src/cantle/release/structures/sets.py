@@ -21,8 +21,6 @@ from cantle.methods.diffpart.results import all_sets
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share, variances
 from cantle.release.manifest import Manifest
-from cantle.release.report.content import Section
-from cantle.release.report.sets import items_section
 from cantle.release.sets import SetCodes
 from cantle.release.show import item_section
 from cantle.release.structures import Traits
@@ -32,7 +30,6 @@ from cantle.schema.code_sets import Key, Question, holds
 from cantle.schema.items import Universe
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Floats, Ints
-from cantle.trusted.geometry.item_partitions import ItemTree
 
 ALL_SETS = "item sets"
 """The charge for counting all sets of a small universe at once."""
@@ -153,17 +150,8 @@ class Opened(OfItems):
         yield item_section(self._release)
         yield "Sets", [*lines, f"… and {left} more in groups.parquet"] if left > 0 else lines
 
-    def report(self) -> Section | None:
-        if self._all_at_once:
-            return None
-        given = self._manifest.parameters
-        levels = ItemTree.of(self.universe.size, given["fanout"], even=given["preset"] == "default").edges
-        return items_section(self._release, levels)
-
-    @property
-    def _all_at_once(self) -> bool:
-        """Whether all sets of a small universe were counted, without any tree."""
-        return any(charge.why == ALL_SETS for charge in self._manifest.receipt.charges())
+    def report(self) -> None:
+        """None: the sections about the sets say it all."""
 
 
 def _are_sets(items: pl.Series, universe: Universe) -> bool:

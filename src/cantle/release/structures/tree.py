@@ -26,7 +26,7 @@ from cantle.release.answers.noise import DirectAnswer, NoisyTable, Regions, Shar
 from cantle.release.document_fields import read
 from cantle.release.manifest import Manifest
 from cantle.release.report.content import Section
-from cantle.release.report.regions import Area, Node, region_section, tree_section
+from cantle.release.report.regions import Node, tree_section
 from cantle.release.sampling import scaled
 from cantle.release.schemas import domain_of
 from cantle.release.show import column_section
@@ -42,7 +42,7 @@ from cantle.release.structures.checks import (
 from cantle.release.structures.tree_nodes import Counting, Nodes, leaf_problems, nodes_of
 from cantle.release.words import printable, whose
 from cantle.schema.code_sets import Question
-from cantle.schema.domain import Domain, Steps
+from cantle.schema.domain import Domain
 from cantle.trusted.core.arrays import Codes, Ints
 from cantle.trusted.geometry.grid import are_edges
 
@@ -215,14 +215,10 @@ class Opened(structures.Opened):
         yield "Regions", list(lines(0, "", 0))
 
     def report(self) -> Section:
-        """Two columns of numbers as a map, other trees as an icicle."""
-        nodes, columns = self._nodes, self._domain.attributes
-        words = f"The domain was cut into {self._manifest.summary['leaves']:,} regions, each with a noisy count."
-        if len(columns) == 2 and all(type(one.scale) is Steps for one in columns):
-            area = Area(nodes.lo, nodes.hi, self._counts, nodes.first, nodes.many)
-            return region_section(area, columns, words)
+        """The tree as an icicle."""
+        nodes, cut = self._nodes, f"The domain was cut into {self._manifest.summary['leaves']:,} regions"
         made = [Node("all records", int(self._counts[0]))]
         for number in range(1, len(self._counts)):
             made.append(Node(nodes.name(number, self._domain), int(self._counts[number])))
             made[nodes.parent[number]].children.append(made[-1])
-        return tree_section(made[0], words)
+        return tree_section(made[0], f"{cut}, each with a noisy count.")

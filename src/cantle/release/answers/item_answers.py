@@ -1,19 +1,30 @@
-"""Answers about a release of sets, with intervals from the three measured levels of error.
+"""Answers about a release of sets or sequences of items, with intervals from the measured levels of error.
 
-One level is about single items; one about pairs and triples all of whose pairs the release counted; one about other
-groups. The last two are the largest errors of all groups that were looked at, because nobody can tell from a release
-which pair it missed. A question that is more than a group of items is off by at most the errors of what it adds up.
+Of sets, one level is about single items; one about pairs and triples all of whose pairs the release counted; one about
+other groups. The last two are the largest errors of all groups that were looked at, because nobody can tell from a
+release which pair it missed. A question that is more than a group of items is off by at most the errors of what it adds
+up.
+
+Of sequences, lengths, first and last symbols are answered from their noisy numbers, whose noise is known. Strings are
+counted in the released sequences: of two symbols, one after the other, the largest error was measured for pairs that
+follow each other directly, and for pairs at any distance. For other strings and for questions about several things only
+the noise in the counts behind them is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import inf
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from cantle.errors import ParameterError
+from cantle.methods.own_error.accuracy import PairError
+from cantle.methods.own_error.sequence_workload import sequence_workload
 from cantle.methods.own_error.set_workload import CountedPairs, set_workload
 from cantle.release import Release
 from cantle.release.accuracy import MOST_DOUBT, WORST_DOUBT
@@ -22,18 +33,21 @@ from cantle.release.answers.estimates import (
     HELD,
     LIMITS,
     MEASURED,
+    NOISE,
     NOISE_ONLY,
     Estimate,
     columns_of_estimates,
     level,
 )
-from cantle.release.answers.itemsets import frequent, require
 from cantle.release.answers.widths import BY_NOISE
+from cantle.release.sequences import SequenceCodes
 from cantle.release.sets import SetCodes
 from cantle.release.structures.checks import OfItems
 from cantle.schema.code_sets import Joined, Key, OneColumn, Question, columns_of, is_box, join
-from cantle.trusted.core.arrays import Codes
-from cantle.trusted.geometry.workloads import SetWorkload
+from cantle.schema.items import Universe
+from cantle.schema.sequences import pattern_of
+from cantle.trusted.core.arrays import Codes, Ints
+from cantle.trusted.geometry.workloads import SequenceWorkload, SetWorkload
 
 UNMEASURED = 0.2
 """The share of the records by which an item's count may be off if that was not measured: with so few records, cutting
@@ -162,3 +176,105 @@ def _is_group(question: Question) -> bool:
     parts = question.parts if isinstance(question, Joined) else [question]
     held = (isinstance(part, OneColumn) and part.key != "size" and part.codes == HELD for part in parts)
     return is_box(question) and all(held)
+
+
+# ---- frequent itemsets ----------------------------------------------------------------------------------------
+
+# Depth first over prefixes (Zaki 2000, Eclat): the sets that hold a group are a bitmap, and a prefix meets all items
+# that may follow it in one operation. A group is frequent only if all its parts are, so nothing else is looked at.
+
+MOST = 10_000
+"""The most itemsets that are listed."""
+
+Itemset = tuple[int, ...]
+_ONES = np.array([number.bit_count() for number in range(256)], dtype=np.uint8)
+
+
+def require(min_support: float, longest: int | None) -> None:
+    """Refuses a support that is neither a share nor a number of sets, and lengths below 1."""
+    plain = isinstance(min_support, int | float) and not isinstance(min_support, bool)
+    if not plain or not (0 < min_support < 1 or (min_support >= 1 and float(min_support).is_integer())):
+        raise ParameterError(
+            f"min_support is a share of the sets below 1, such as 0.02, or a whole number of sets, got {min_support!r}"
+        )
+    if longest is not None and (isinstance(longest, bool) or not isinstance(longest, int) or longest < 1):
+        raise ParameterError(f"longest is a number of items from 1 on, got {longest!r}")
+
+
+def frequent(starts: Ints, items: Codes, least: float, longest: int | None) -> list[tuple[Itemset, int]]:
+    """Every itemset of at most `longest` items that at least `least` of the sets hold, and how many do.
+
+    >>> frequent(np.array([0, 2, 4, 5]), np.array([0, 1, 0, 1, 0]), 2, None)
+    [((0,), 3), ((0, 1), 2), ((1,), 2)]
+    """
+    supports = np.bincount(items)
+    kept = np.flatnonzero(supports >= max(1.0, least))
+    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    order = np.argsort(items, kind="stable")
+    ends = np.cumsum(supports)
+    bitmaps = np.zeros((len(kept), -(-(len(starts) - 1) // 8)), dtype=np.uint8)
+    for row, item in enumerate(kept.tolist()):
+        held = np.zeros(len(starts) - 1, dtype=np.bool_)
+        held[owner[order[ends[item] - supports[item] : ends[item]]]] = True
+        bitmaps[row] = np.packbits(held)
+    found = []
+    for one in _below((), kept, bitmaps, supports[kept], max(1.0, least), longest or len(supports)):
+        found.append(one)
+        if len(found) > MOST:
+            raise ParameterError(f"more than {MOST:,} itemsets are that frequent; raise min_support, or lower longest")
+    return found
+
+
+def _below(
+    prefix: Itemset, items: Ints, bitmaps: NDArray[np.uint8], counts: Ints, least: float, more: int
+) -> Iterator[tuple[Itemset, int]]:
+    """The frequent itemsets that begin with a prefix; `items` may follow it, with the sets that then hold all."""
+    for place, (item, count) in enumerate(zip(items.tolist(), counts.tolist(), strict=True)):
+        mine = (*prefix, item)
+        yield mine, count
+        if more > 1 and place + 1 < len(items):
+            both = bitmaps[place + 1 :] & bitmaps[place]
+            known = _ONES[both].sum(axis=1, dtype=np.int64)
+            kept = known >= least
+            yield from _below(mine, items[place + 1 :][kept], both[kept], known[kept], least, more - 1)
+
+
+class SequenceAsker(Asker):
+    """Answers questions about one release of sequences."""
+
+    opened: OfItems
+
+    @property
+    def universe(self) -> Universe:
+        return self.opened.universe
+
+    @cached_property
+    def sequences(self) -> SequenceCodes:
+        return SequenceCodes.of(self.opened.records, self.universe)
+
+    def read(self, key: Key) -> Codes:
+        return self.sequences(key)
+
+    def workload(self, seed: int) -> SequenceWorkload:  # noqa: ARG002
+        """The questions about these records; they are not drawn at random."""
+        return sequence_workload((self.sequences.starts, self.sequences.codes))
+
+    def estimate(self, question: Question, drawn: int, confidence: float) -> Estimate:
+        """The answer to a question that holds for so many of the released sequences."""
+        direct = self.opened.direct(question)
+        if direct is not None:
+            margin = direct.noise.margin(confidence)
+            made = Estimate(direct.value, direct.value - margin, direct.value + margin, confidence, NOISE)
+            return made.at_least_zero()
+        error = self._error(question)
+        if error is None:
+            return super().estimate(question, drawn, confidence)
+        return self.around(question, drawn, level(error, confidence), confidence, MEASURED)
+
+    def _error(self, question: Question) -> PairError | None:
+        """The measured error of a question about one symbol after another, or not after it."""
+        accuracy = self._release.accuracy
+        if accuracy is None or not isinstance(question, OneColumn) or question.key in ("length", "first", "last"):
+            return None
+        shape = tuple(map(len, pattern_of(question.key)))
+        return accuracy.together if shape == (2,) else accuracy.apart if shape == (1, 1) else None
