@@ -13,7 +13,7 @@ import cantle
 from cantle.drawing.counts import public_dice
 from cantle.drawing.smooth import shrink
 from cantle.methods.journeys.model.chain import Chain
-from cantle.methods.journeys.model.lengths import LengthModel
+from cantle.methods.journeys.model.lengths import LengthModel, fit_lengths, length_edges
 from cantle.methods.journeys.model.questions import span_of
 from cantle.methods.journeys.model.walk import Walk
 from cantle.trusted.geometry.sequence_strings import string_cells
@@ -85,3 +85,14 @@ def test_cells_that_are_empty_stay_nearly_so() -> None:
     made = shrink(noisy, np.full(100, 15.0), scale)
     assert np.abs(made[:5] - 300).max() < 60
     assert made[5:].sum() < 0.15 * np.maximum(noisy[5:], 0).sum()
+
+
+def test_a_long_tail_of_lengths_is_neither_lost_nor_made_of_noise() -> None:
+    """Lengths that fall as a power, of up to 1,000 symbols, of which most bins hold less than the noise."""
+    dice, edges = np.random.default_rng(5), length_edges(1000)
+    lengths = np.minimum(1 + dice.pareto(1.3, 20_000) * 3, 1000).astype(int)
+    true = np.bincount(np.searchsorted(edges, lengths, side="right") - 1, minlength=len(edges))
+    for scale, most in ((12.5, 1.2), (125.0, 2.0)):
+        made = fit_lengths(true + np.rint(dice.laplace(0, scale, len(edges))).astype(int), edges, scale, 1000)
+        assert 0.9 < made.records / 20_000 < 1.1
+        assert 0.75 < made.symbols / lengths.sum() < most

@@ -12,7 +12,7 @@ from cantle.trusted.geometry.boxes import Ints
 
 _SINGLE = 24  # lengths up to this one have a bin each; then there are 8 bins per octave
 _CLEAR = 4.0  # standard deviations of noise above which neighbouring lengths are taken to occur
-_MOST_CUT = 0.3  # if cutting the longest lengths loses more than this share, none is cut
+_RATES = np.arange(1.0, 8.0, 0.25)  # powers of the length with which a tail may fall
 
 
 def length_edges(longest: int) -> Ints:
@@ -55,25 +55,30 @@ class LengthModel:
 
 
 def fit_lengths(noisy: Ints, edges: Ints, scale: float, longest: int) -> LengthModel:
-    """The numbers behind the noisy ones; lengths beyond the last ones that stand out from the noise get none."""
+    """The numbers behind the noisy ones. Beyond the last lengths that stand out from the noise, a tail falls as a power
+    of the length, with as many sequences as the noisy numbers there suggest."""
     width = np.diff(np.append(edges, longest + 1))
     value, sd = noisy.astype(float), 2**0.5 * scale
     sums = np.concatenate([np.zeros(1), np.cumsum(value)])
     spans = np.arange(len(sums))[None] - np.arange(len(sums))[:, None]
-    clear = (sums[None] - sums[:, None] > _CLEAR * sd * np.maximum(spans, 0) ** 0.5) & (spans > 0)
-    last = int(np.flatnonzero(clear.any(axis=1)).max(initial=0))  # where the last clear stretch begins
-    kept = int(np.flatnonzero(clear[last]).min(initial=len(value))) if clear.any() else 0
-    if value[:kept].sum() < (1 - _MOST_CUT) * value.sum():
-        kept = len(value)
-    number = np.zeros(longest + 1)
-    records = max(0.0, float(value[:kept].sum()))
-    if not kept or records < 0.5:
+    stands_out = np.where(spans > 0, (sums[None] - sums[:, None]) / (sd * np.maximum(spans, 1) ** 0.5), -np.inf)
+    clear = stands_out >= min(_CLEAR, float(stands_out.max()))
+    last = int(np.flatnonzero(clear.any(axis=1)).max())  # where the last clear stretch begins
+    kept = int(np.flatnonzero(clear[last]).min())
+    number, records = np.zeros(longest + 1), max(0.0, float(sums[kept]))
+    if records < 0.5:
         return LengthModel(number)
-    value, width = value[:kept], width[:kept]
-    density = np.maximum(value / width, 0.0)
+    bins = width[:kept]
+    density = np.maximum(value[:kept] / bins, 0.0)
     padded = np.pad(density, 2, mode="edge")
-    around = np.mean([padded[place : place + len(density)] for place in range(5)], axis=0)
-    made = shrink(value, around * width, scale)
-    made *= records / max(float(made.sum()), 1e-9)
-    number[1 : width.sum() + 1] = np.repeat(made / width, width)
+    around = np.mean([padded[place : place + kept] for place in range(5)], axis=0)
+    made = shrink(value[:kept], around * bins, scale)
+    end = int(bins.sum())
+    number[1 : end + 1] = np.repeat(made * (records / max(float(made.sum()), 1e-9)) / bins, bins)
+    rest, noise = float(value[kept:].sum()), sd * (len(value) - kept) ** 0.5
+    if rest > noise:
+        tails = (np.arange(end + 1, longest + 1) / end) ** -_RATES[:, None]
+        more, usual = rest - noise**2 / rest, number[max(1, end - max(2, end // 4)) : end + 1].mean()
+        tail = tails[np.argmin(np.abs(usual * tails.sum(axis=1) - more))]
+        number[end + 1 :] = more * tail / tail.sum()
     return LengthModel(number)
