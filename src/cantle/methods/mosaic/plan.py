@@ -115,6 +115,7 @@ class Opening:
 
     n0: int
     rate: float  # epsilon per record of a person
+    split_records: float  # all records times the rate of the counts that split cells
     gate: bool  # whether there are enough records to split the cells of wide columns
     spikes: bool  # whether there are enough to search for frequent values; otherwise for one
     wide: int  # number of wide columns
@@ -147,11 +148,6 @@ class Opening:
             return Fraction(0)
         return SPLIT * self.gate + (SPIKES if self.spikes else ONE_SPIKE)
 
-    @property
-    def split_records(self) -> float:
-        """All records times the rate of the counts that split cells."""
-        return self.n0 * float(SPLIT) * self.rate / max(1, self.wide)
-
 
 def opening(
     noisy: int,
@@ -167,14 +163,14 @@ def opening(
     """The first decisions; `cells` has the number of cells of each column on the starting grid, without the target;
     `columns` are all of them, without the `items` of groups and without those of `lists`."""
     n0 = max(1, noisy)
-    known = n0 * float(SPLIT) * rate / max(1, wide) if wide else 0.0
-    gate, spikes = known >= GATE, known >= SPIKES_GATE
+    split = n0 * float(SPLIT) * rate / wide if wide else 0.0
+    gate, spikes = split >= GATE, split >= SPIKES_GATE
     rich = spikes and len(cells) <= RICH_COLUMNS and n0 * rate / wide >= RICH
     of_items = min(MOST_ITEMS, Fraction(items, items + ITEM * max(1, len(columns)))) if items else Fraction(0)
     of_lists = LISTS if lists else Fraction(0)
     low = rho(n0, rate * float(1 - of_items - of_lists), cells) < LOW
     places = place_shares(columns, accuracy, n0 * rate)
-    return Opening(n0, rate, gate, spikes, wide, accuracy, low, rich, banded, places, of_items, of_lists)
+    return Opening(n0, rate, split, gate, spikes, wide, accuracy, low, rich, banded, places, of_items, of_lists)
 
 
 def place_shares(columns: Sequence[Column], accuracy: Fraction, records: float) -> tuple[Fraction, ...]:

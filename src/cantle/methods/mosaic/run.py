@@ -14,12 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from cantle.drawing.column_cells import (
-    WIDTHS,
-    Column,
-    starting_edges,
-    with_null,
-)
+from cantle.drawing.column_cells import WIDTHS, Column, starting_edges, with_null
 from cantle.drawing.counts import Dice, Floats
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.model import table_sets
@@ -122,10 +117,6 @@ class MosaicRun:
     def _rate(self, price: Fraction, sensitivity: int) -> float:
         return float(price) / (sensitivity * self.persons)
 
-    @property
-    def _items(self) -> int:
-        return sum(len(group.items) for group in self.groups)
-
     def _others(self) -> list[int]:
         return [number for number in range(len(self.columns)) if number != self.lead]
 
@@ -150,7 +141,7 @@ class MosaicRun:
             self.accuracy(noisy),
             banded,
             self.columns,
-            self._items,
+            sum(len(group.items) for group in self.groups),
             self.lists is not None,
         )
 
@@ -193,7 +184,7 @@ class MosaicRun:
         (noisy,) = self.questions.cross_tables([asked], price, ALONE)
         noise = laplace_variance(self._rate(price, 1))
         bands = Bands.of(fine, noisy, noise, float(self.start.n0), self.start.most_bands)
-        if bands.count < 2:
+        if len(bands.starts) < 3:
             self.lead = None
             return
         self.bands, self.edges[self.lead] = bands, bands.outer

@@ -319,7 +319,7 @@ class ReleasedTables:
             assert self._lead is not None
             tree = self._label_tree(answer.about["tree"])
             counts = answer.noisy.reshape(tree.leaves, -1)
-            cells[self._lead] = self.fitted.labels().redraw_from(cells, tree, counts, answer.variance, dice)
+            cells[self._lead] = self.fitted.labels().redraw(cells, tree, counts, answer.variance, dice)
         return cells
 
     def _about(self, why: str) -> list[Answer]:

@@ -47,10 +47,6 @@ class Bands:
         """The edges of the bands."""
         return np.asarray(self.edges[self.starts])
 
-    @property
-    def count(self) -> int:
-        return len(self.starts) - 1
-
     def draw(self, band: Codes, dice: Dice) -> Codes:
         """The cell of each record inside its band. Records are spread evenly over the cells of a band."""
         cells: Codes = np.zeros(len(band), dtype=np.min_scalar_type(len(self.masses)))

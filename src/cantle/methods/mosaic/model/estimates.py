@@ -24,14 +24,10 @@ from cantle.trusted.geometry.cross_tables import Map
 def total_records(sizes: Sequence[tuple[float, float]], first: Sequence[NoisyTable]) -> float:
     """The inverse-variance mean of noisy sizes, given with their variances, and of the totals of the first tables."""
     totals = np.array([*(size for size, _ in sizes), *(table.counts.sum() for table in first)], dtype=np.float64)
-    weights = 1 / np.array(
-        [*(variance for _, variance in sizes), *(table.variance * _noisy_cells(table) for table in first)]
-    )
+    noisy = [table.counts.size if table.empty is None else max(1, int((~table.empty).sum())) for table in first]
+    known = (table.variance * cells for table, cells in zip(first, noisy, strict=True))
+    weights = 1 / np.array([*(variance for _, variance in sizes), *known])
     return float((totals * weights).sum() / weights.sum())
-
-
-def _noisy_cells(table: NoisyTable) -> int:
-    return table.counts.size if table.empty is None else max(1, int((~table.empty).sum()))
 
 
 def one_way_counts(first: Sequence[NoisyTable], lead: int | None, count: int) -> tuple[list[Floats], list[Floats]]:

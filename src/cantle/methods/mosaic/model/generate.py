@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from itertools import combinations
 
 import numpy as np
 
+from cantle import kernel_choice
 from cantle.drawing.counts import Dice, Floats
 from cantle.methods.mosaic.model import conditionals
 from cantle.methods.mosaic.model.conditionals import Places, Regression
@@ -60,7 +60,7 @@ class Model:
 def kernels(records: int) -> Regression:
     """The compiled kernels if numba is installed and they pay off, else the plain functions; both draw the same
     records."""
-    if records >= COMPILED_FROM and find_spec("numba") is not None:
+    if kernel_choice.worth_loading(records, COMPILED_FROM):
         from cantle.methods.mosaic.model import _generate_kernels
 
         return _generate_kernels

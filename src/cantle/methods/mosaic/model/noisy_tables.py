@@ -41,7 +41,7 @@ class NoisyTable:
         self,
         columns: Sequence[int],
         groups: Sequence[int],
-        groupings: Sequence[Groupings] | Mapping[int, Groupings] | Mapping[int, Groupings],
+        groupings: Sequence[Groupings] | Mapping[int, Groupings],
     ) -> tuple[Floats, Floats]:
         """Counts over some of the columns at coarser groups, and how many noisy cells of this table each count sums."""
         others = tuple(axis for axis, column in enumerate(self.columns) if column not in columns)
