@@ -179,12 +179,20 @@ def inputs(name: str) -> tuple[Any, Iterator[object]]:
     if name in LISTS:
         lists = [dice.integers(0, 11, int(size)).tolist() for size in dice.integers(0, 9, RECORDS)]
         return lists, (lists[:gone] + lists[gone + 1 :] for gone in range(RECORDS))
+    if name == "degrees":
+        edges = dice.integers(0, RECORDS, (3 * RECORDS, 2))
+        return edges, (edges[(edges != gone).all(axis=1)] for gone in range(RECORDS))
     frame = people(dice)
     units = frame["who"] if "persons" in name else pl.Series(np.arange(RECORDS))
     return frame, (frame.filter(units != one) for one in units)
 
 
-CASES = {**TABLES, **LISTS, "families": (CLINIC, {"method": "families"})}
+CASES: dict[str, tuple[dict[str, Any], dict[str, object]]] = {
+    **TABLES,
+    **LISTS,
+    "families": (CLINIC, {"method": "families"}),
+    "degrees": ({"kind": "graph", "unit": "node", "max_degree": 9}, {}),
+}
 
 
 @pytest.mark.parametrize(("first", "last"), [(3, 4), pytest.param(4, 30, marks=pytest.mark.slow)])
