@@ -177,7 +177,8 @@ class Opened(OfItems):
     def _of_strings(self, pattern: tuple[tuple[int, ...], ...]) -> Noise:
         """The noise in the count of a string, in sequences."""
         order = min(max(2, *map(len, pattern)), self._manifest.summary["order"])
-        rows = self._rows(f"strings of {order}").sort("parts").head(1)
+        rows = self._rows(f"strings of {order}")
+        rows = rows.filter(rows["symbols"].list.drop_nulls().list.len() == order).head(1)  # no start and no end
         return sum_of(Noise.of(float(v), 1 / p) for v, p in zip(variances(rows), rows["parts"], strict=True))
 
     def _rows(self, question: str) -> pl.DataFrame:
