@@ -44,11 +44,7 @@ def test_a_search_over_all_pairs_finds_pruned_candidates() -> None:
 
 
 def test_every_question_is_audited() -> None:
-    asked = {name for name in vars(mosaic.Questions) if not name.startswith("_")} - {
-        "within",
-        "left",
-        "set_cells",
-        "next_table",
-    }
+    verbs = {name for name, what in vars(mosaic.Questions).items() if inspect.isfunction(what)}
+    asked = {name for name in verbs if not name.startswith("_")} - {"left", "set_cells", "next_table"}
     source = inspect.getsource(mosaic)
     assert {name for name in asked if f"questions.{name}(" not in source} == set()
