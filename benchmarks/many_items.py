@@ -44,7 +44,7 @@ def main() -> None:
     ask = argparse.ArgumentParser(description=__doc__)
     ask.add_argument("--rows", type=int, default=100_000_000)
     ask.add_argument("--engine", default="duckdb", choices=["memory", "duckdb", "spark"])
-    ask.add_argument("--method", default="auto", choices=["auto", "baskets", "diffpart"])
+    ask.add_argument("--method", default="auto", choices=["auto", "baskets"])
     ask.add_argument("--memory", default="4GB", help="of engine duckdb")
     ask.add_argument("--folder", default=None, help="where files are made; by default the temporary folder")
     options = ask.parse_args()

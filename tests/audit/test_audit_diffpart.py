@@ -130,7 +130,7 @@ def test_the_audit_covers_every_preset_size_unit_and_setting() -> None:
     assert {config.unit for config in DIFFPART_CONFIGS} == {1, 2}
     assert {config.settings.get("m") for config in DIFFPART_CONFIGS} >= {"off", 1, 2, 3}
     assert {config.settings.get("eta") for config in DIFFPART_CONFIGS} >= {"off", "1/4"}
-    assert {config.settings.get("cells") for config in DIFFPART_CONFIGS} >= {"all", "tree", None}
+    assert {config.settings.get("cells") for config in DIFFPART_CONFIGS} >= {"tree", None}
 
 
 @pytest.mark.parametrize("config", one_in(2, [sets.CUT_TO_ONE, sets.CUT_TO_TWO]), ids=lambda config: config.name)

@@ -74,16 +74,16 @@ def test_rows_without_a_person_an_id_or_a_declared_item_are_dropped() -> None:
     assert sets([]) == []
 
 
-@pytest.mark.parametrize("method", ["baskets", "diffpart"])
+@pytest.mark.parametrize("given", [{"method": "baskets"}, {"method": "diffpart", "cells": "tree"}], ids=str)
 @pytest.mark.parametrize("kind", ["csv", "parquet", "pandas"])
-def test_releases_protect_persons(method: Any, kind: str, tmp_path: Path) -> None:
+def test_releases_protect_persons(given: Any, kind: str, tmp_path: Path) -> None:
     data: Any = frame(shop(300))
     if kind == "pandas":
         data = data.to_pandas()
     else:
         getattr(data, f"write_{kind}")(tmp_path / f"sets.{kind}")
         data = tmp_path / f"sets.{kind}"
-    release = cantle.publish(data, schema(3), epsilon=30, method=method)
+    release = cantle.publish(data, schema(3), epsilon=30, **given)
     release.verify()
     assert release.manifest.receipt.unit.max_records == 3
     assert all(charge.sensitivity % 3 == 0 for charge in release.manifest.receipt.charges())

@@ -63,7 +63,7 @@ METHODS: Mapping[str, tuple[dict[str, Any], ...]] = {
 SET_METHODS: Mapping[str, tuple[dict[str, Any], ...]] = {
     "auto": ({},),
     "baskets": ({},),
-    "diffpart": ({}, {"preset": "paper"}, {"cells": "tree", "fanout": 2}, {"cells": "all"}),
+    "diffpart": ({}, {"preset": "paper"}, {"cells": "tree", "fanout": 2}),
 }
 ITEMS = ([1], ["a"], [1, 2], {"minimum": 1, "maximum": 1}, {"minimum": 0, "maximum": 70})
 SETS: tuple[Any, ...] = ([], [1], ["a"], [1, 2], [1, 2, 3, 70], [99], [None])

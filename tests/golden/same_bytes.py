@@ -68,9 +68,9 @@ TABLES: dict[str, dict[str, Any]] = {
     "diffgen, paper, purity": {"method": "diffgen", "preset": "paper", "score": "purity", "rounds": 3},
 }
 SETS: dict[str, dict[str, Any]] = {
-    "diffpart": {"method": "diffpart"},
+    "diffpart": {"method": "diffpart", "cells": "tree"},
     "diffpart, paper": {"preset": "paper"},
-    "diffpart, fanout 3": {"fanout": 3, "m": 6, "eta": "1/10", "fill": False},
+    "diffpart, fanout 3": {"cells": "tree", "fanout": 3, "m": 6, "eta": "1/10"},
     "baskets": {"method": "baskets"},
     "baskets, pairs": {"method": "baskets", "epsilon": 100},
 }
@@ -178,8 +178,8 @@ def other_calls(folder: Path) -> dict[str, Call]:
         calls[f"{method}, own error"] = call(partial(people, 2_000), SCHEMA, method=method, epsilon=4)
         calls[f"{method}, multiples"] = call(partial(people, 2_000), MULTIPLES, method=method)
     for method in ("diffpart", "baskets"):
-        calls[f"{method}, own error"] = call(numbers, NUMBERS, method=method, epsilon=40)
-        calls[f"{method}, words"] = call(partial(baskets, WORDS), WORDS, method=method)
+        calls[f"{method}, own error"] = call(numbers, NUMBERS, **SETS[method], epsilon=40)
+        calls[f"{method}, words"] = call(partial(baskets, WORDS), WORDS, **SETS[method])
     for method in ("rps", "mosaic", "diffgen"):
         calls[f"{method}, schema version 1"] = call(table, {"schemaVersion": 1, **SCHEMA}, "parquet", method=method)
     calls["rps, pandas"] = call(lambda: people().to_pandas(), SCHEMA, method="rps")

@@ -13,11 +13,12 @@ from cantle.trusted.noise import Noise, Secure, Seeded, sources
 from tests.release.kinds import EDGE, NUMBERS, baskets, edges
 from tests.release.people import SCHEMA, people
 
+FEW = {"kind": "sets", "items": {"minimum": 1, "maximum": 10}}
 CASES: dict[str, tuple[Any, Any]] = {
     "mosaic": (people(60), SCHEMA),
     "rps": (people(60), SCHEMA),
     "diffgen": (people(60), SCHEMA),
-    "diffpart": (baskets(NUMBERS, 60), NUMBERS),
+    "diffpart": ([[item for item in one if item < 11] for one in baskets(NUMBERS, 60)], FEW),
     "baskets": (baskets(NUMBERS, 60), NUMBERS),
     "degrees": (edges(60), EDGE),
 }

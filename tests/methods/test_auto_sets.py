@@ -24,9 +24,10 @@ def sets(number: int, items: int) -> list[list[int]]:
 
 
 @pytest.mark.parametrize(("items", "given", "name"), [
-    (1, {}, "diffpart"), (12, {}, "diffpart"), (13, {}, "auto"), (20, {}, "auto"), (21, {}, "baskets"),
+    (1, {}, "diffpart"), (8, {}, "diffpart"), (9, {}, "auto"), (20, {}, "auto"), (21, {}, "baskets"),
     (5, {"pairs": "off"}, "baskets"), (15, {"pairs": "on"}, "baskets"), (30, {"pairs": "off"}, "baskets"),
-    (15, {"cells": "all"}, "diffpart"), (30, {"fanout": 3}, "diffpart"), (30, {"preset": "paper"}, "diffpart"),
+    (15, {"cells": "tree"}, "diffpart"), (30, {"cells": "tree", "fanout": 3}, "diffpart"),
+    (30, {"preset": "paper"}, "diffpart"),
 ])  # fmt: skip
 def test_auto_chooses_by_the_universe_and_the_parameters(items: int, given: dict[str, Any], name: str) -> None:
     preset = given.pop("preset", "default")
@@ -41,7 +42,7 @@ def test_unknown_and_contradicting_parameters_are_refused(items: int, given: dic
 
 
 @pytest.mark.parametrize(("epsilon", "name"), [(20, "baskets"), (60, "diffpart")])
-def test_sizes_of_sets_decide_for_13_to_20_items(tmp_path: Path, epsilon: int, name: str) -> None:
+def test_sizes_of_sets_decide_for_9_to_20_items(tmp_path: Path, epsilon: int, name: str) -> None:
     """There are 2^13 possible sets, and about 200 records times epsilon. The ledger is charged before the choice."""
     ledger = tmp_path / "l.db"
     cantle.Ledger(ledger).cap("d", 100)

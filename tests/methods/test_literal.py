@@ -182,8 +182,8 @@ def test_a_literal_diffpart_expands_other_nodes_and_verifies_on_every_engine(tmp
     assert filed.groups.equals(literal.groups)
 
 
-@pytest.mark.parametrize("given", [{"fill": True}, {"m": 3}, {"cells": "all"}], ids=str)
-def test_a_literal_diffpart_neither_fills_in_nor_cuts(given: dict[str, Any]) -> None:
+@pytest.mark.parametrize("given", [{"m": 3}, {"cells": "auto"}], ids=str)
+def test_a_literal_diffpart_does_not_cut(given: dict[str, Any]) -> None:
     small = {"kind": "sets", "items": {"minimum": 1, "maximum": 12}}
     with pytest.raises(ParameterError, match="literal is the algorithm as printed: leave out|would do nothing"):
         cantle.plan(small, epsilon=1, records=1000, method="diffpart", preset="paper", literal=True, **given)

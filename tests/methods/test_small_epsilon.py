@@ -50,7 +50,7 @@ CASES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "diffgen": (PEOPLE, TABLE, {"method": "diffgen"}),
     "diffgen as published": (PEOPLE, TABLE, {"method": "diffgen", "preset": "paper"}),
     "diffpart of few items": (SETS, items(6), {"method": "diffpart"}),
-    "diffpart": (SETS, items(30), {"method": "diffpart"}),
+    "diffpart": (SETS, items(30), {"method": "diffpart", "cells": "tree"}),
     "diffpart as published": (SETS, items(30), {"method": "diffpart", "preset": "paper"}),
     "baskets": (SETS, items(30), {"method": "baskets"}),
     "sets of few items": (SETS, items(6), {}),

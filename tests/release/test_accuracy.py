@@ -32,6 +32,7 @@ SETS = ("baskets", "diffpart")
 def released(method: str, epsilon: Any = 10, n: int = 600, **given: Any) -> cantle.Release:
     data: Any = people(n) if method in TABLES else baskets(NUMBERS, n)
     schema = SCHEMA if method in TABLES else NUMBERS
+    given = {"cells": "tree"} | given if method == "diffpart" else given
     return cantle.publish(data, schema, epsilon=epsilon, method=method, **given)
 
 

@@ -363,9 +363,9 @@ def test_counts_are_never_below_zero() -> None:
         assert 0 <= value[1] <= value[0] <= value[2]
 
 
-@pytest.mark.parametrize("method", ["baskets", "diffpart"])
-def test_questions_about_items_and_sizes_of_sets(method: Any) -> None:
-    release = cantle.publish(baskets(NUMBERS, 2_000), NUMBERS, epsilon=2, method=method, insecure_seed=1)
+@pytest.mark.parametrize("given", [{"method": "baskets"}, {"method": "diffpart", "cells": "tree"}], ids=str)
+def test_questions_about_items_and_sizes_of_sets(given: Any) -> None:
+    release = cantle.publish(baskets(NUMBERS, 2_000), NUMBERS, epsilon=2, insecure_seed=1, **given)
     sets = [set(one) for one in release.records["items"].to_list()]
     estimate = release.count("contains 1 and not contains 2 and size <= 3")
     assert estimate.value == sum(1 in one and 2 not in one and len(one) <= 3 for one in sets)

@@ -35,7 +35,7 @@ TABLES: dict[str, dict[str, Any]] = {
     "tables": {"method": "mosaic"},
 }
 SETS: dict[str, dict[str, Any]] = {
-    "sets": {"method": "diffpart"},
+    "sets": {"method": "diffpart", "cells": "tree"},
     "sets, as counted": {"method": "diffpart", "preset": "paper"},
     "sets, all of them": {"method": "diffpart", "schema": {"kind": "sets", "items": {"minimum": 1, "maximum": 6}}},
     "patterns": {"method": "baskets", "epsilon": 30},

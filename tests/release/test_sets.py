@@ -20,7 +20,6 @@ from cantle.drawing import records
 from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
 from cantle.release.show import overview, sections
 from cantle.release.spending import budget_lines
-from cantle.release.statement import statement
 from cantle.release.storage import as_polars, as_text, list_frame, number_of
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger
@@ -153,28 +152,15 @@ def test_columns_have_the_names_of_the_schema(tmp_path: Path) -> None:
 
 def test_a_large_budget_gives_the_truth_up_to_the_cut_at_m() -> None:
     sets = [one[:4] for one in baskets(NUMBERS)]
-    release = cantle.publish(sets, NUMBERS, epsilon=10_000, method="diffpart", m=4)
+    release = cantle.publish(sets, NUMBERS, epsilon=10_000, method="diffpart", cells="tree", m=4)
     assert sorted(map(sorted, sets)) == sorted(sets_of(release))
-    cut = cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=10_000, method="diffpart", m=4)
+    cut = cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=10_000, method="diffpart", cells="tree", m=4)
     assert max(map(len, sets_of(cut))) == 4
 
 
-def test_a_large_budget_gives_the_true_sizes_and_the_sets_shorter_than_the_cut() -> None:
-    sets = [sorted(one) for one in baskets(NUMBERS)]
-    release = cantle.publish(sets, NUMBERS, epsilon=10_000, method="diffpart", insecure_seed=1)
-    most = release.manifest.summary["items_per_record"]
-    assert release.frames["sizes"]["noisy"].to_list()[:3] == [sum(len(one) == n for one in sets) for n in (1, 2, 3)]
-    assert most == min(4, max(2, sorted(map(len, sets))[(len(sets) - 1) // 2]))
-    released = sets_of(release)
-    assert sorted(one for one in released if len(one) < most) == sorted(one for one in sets if len(one) < most)
-    assert max(map(len, sets)) >= max(map(len, released)) > most
-    assert abs(sum(map(len, released)) / sum(map(len, sets)) - 1) < 0.05
-    unfilled = cantle.publish(sets, NUMBERS, epsilon=10_000, method="diffpart", fill=False)
-    assert max(map(len, sets_of(unfilled))) == most
-
-
 def test_sizes_that_were_changed_are_noticed() -> None:
-    release = cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=1, method="diffpart")
+    sets = [[1 + i % 13, 1 + (i // 13) % 13] for i in range(2000)]
+    release = cantle.publish(sets, {"kind": "sets", "items": {"minimum": 1, "maximum": 13}}, epsilon=10)
     sizes = release.frames["sizes"]
     for changed in (
         None,
@@ -200,27 +186,11 @@ def test_sizes_that_auto_measured_are_released_with_diffpart() -> None:
         replace(release, frames={}).verify()
 
 
-def test_the_share_of_records_that_are_filled_in_is_stated() -> None:
-    """The sets have many rare items, so that hardly anything but groups of items is counted."""
-    sets = [[1 + (7 * i) % 300, 1 + (11 * i) % 300, 1 + (13 * i + 5) % 300] for i in range(3000)]
-    release = cantle.publish(
-        sets, {"kind": "sets", "items": {"minimum": 1, "maximum": 300}}, epsilon=1, method="diffpart"
-    )
-    share = 100 * release.manifest.summary["refilled"] / release.manifest.summary["records"]
-    assert share > 50
-    sentence = f"{share:.0f} % of the records are filled in at random"
-    assert sentence in statement(release.manifest)
-    assert sentence in release.manifest.notes[0]
-    assert sentence in dict(overview(release))["counted"]
-
-
 # -------------------------------------------------------------------------------------------------- must work
 
 SETTINGS: list[dict[str, Any]] = [
     {},
-    {"fill": False},
     {"m": 1},
-    {"m": "off"},
     {"fanout": 2},
     {"fanout": 62},
     {"cells": "tree", "leaf_share": "1/2"},
@@ -228,7 +198,6 @@ SETTINGS: list[dict[str, Any]] = [
     {"c1": 1000},
     {"c2": 1000},
     {"preset": "paper", "fanout": 3},
-    {"preset": "paper", "fanout": 3, "fill": True},
     {"epsilon": 1000},
     {"epsilon": 1000, "preset": "paper"},
     {"epsilon": 1000, "fanout": 2, "m": 1},
@@ -239,7 +208,9 @@ SETTINGS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_every_setting_gives_a_release_that_adds_up(settings: dict[str, Any], tmp_path: Path) -> None:
-    release = cantle.publish(baskets(NUMBERS), NUMBERS, **({"epsilon": 1, "method": "diffpart"} | settings))
+    release = cantle.publish(
+        baskets(NUMBERS), NUMBERS, **({"epsilon": 1, "method": "diffpart", "cells": "tree"} | settings)
+    )
     release.verify()
     check_round_trip(release, tmp_path, "fimi")
     total = release.manifest.receipt.epsilon_nano
@@ -248,13 +219,13 @@ def test_every_setting_gives_a_release_that_adds_up(settings: dict[str, Any], tm
     assert max(spent.values()) <= total
 
 
-@pytest.mark.parametrize("settings", [{}, {"cells": "tree"}, {"cells": "all"}, {"preset": "paper"}], ids=str)
+@pytest.mark.parametrize("settings", [{"method": "diffpart"}, {"cells": "tree"}, {"preset": "paper"}], ids=str)
 def test_a_small_universe_gives_a_release_that_verifies(settings: dict[str, Any], tmp_path: Path) -> None:
     sets = [[item for item in one if item <= 10] for one in baskets(NUMBERS)]
     release = cantle.publish(sets, TEN, epsilon=1, **settings)
     release.verify()
     check_round_trip(release, tmp_path, "fimi")
-    at_once = settings.get("cells") == "all" or not settings
+    at_once = "method" in settings
     assert (len(release.groups) == 2**10 - 1) == at_once
 
 
@@ -323,9 +294,6 @@ def test_an_item_counts_once_in_a_record(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("schema", "settings"),
     [
-        (NUMBERS, {"m": 4}),
-        (NUMBERS, {"m": 4, "fanout": 2}),
-        (NUMBERS, {"fanout": 2}),
         (TEN, {}),
         (TEN, {"preset": "paper"}),
     ],
@@ -357,10 +325,9 @@ def test_noise_that_asks_for_too_many_items_is_drawn_in_part(
         ({"fanout": 63}, "whole number from 2 to 62"),
         ({"m": 0}, "or off"),
         ({"eta": 1}, "share above 0"),
-        ({"fill": "yes"}, "true or false"),
-        ({"cells": "all"}, "at most 20 items, this universe has 30"),
+        ({"method": "diffpart"}, "at most 20 items, this universe has 30"),
         ({"fanuot": 3}, "did you mean fanout"),
-        ({"eta": "off"}, "more than max_cells"),
+        ({"eta": "off", "cells": "tree"}, "more than max_cells"),
         ({"engine": "database"}, "for tables"),
         ({"nodes": ["a"]}, "nodes is for graphs"),
         ({"epsilon": "0.000000001"}, "epsilon is too small"),
@@ -418,11 +385,13 @@ def test_items_with_spaces_are_released_in_every_other_form(tmp_path: Path) -> N
 # -------------------------------------------------------------------------------------------------- tampering
 
 
-@pytest.fixture(scope="module", params=["tree", "unfilled", "all"])
+@pytest.fixture(scope="module", params=["tree", "all"])
 def release(request: pytest.FixtureRequest) -> cantle.Release:
     if request.param == "all":
-        return cantle.publish([[item for item in one if item < 11] for one in baskets(NUMBERS)], TEN, epsilon=2)
-    return cantle.publish(baskets(NUMBERS, 2000), NUMBERS, epsilon=2, fill=request.param == "tree")
+        return cantle.publish(
+            [[item for item in one if item < 11] for one in baskets(NUMBERS)], TEN, epsilon=2, method="diffpart"
+        )
+    return cantle.publish(baskets(NUMBERS, 2000), NUMBERS, epsilon=2, cells="tree")
 
 
 def one_more(frame: pl.DataFrame, column: str, row: int = 0, by: int = 1) -> pl.DataFrame:
@@ -479,7 +448,6 @@ def test_a_changed_receipt_or_summary_is_noticed(release: cantle.Release) -> Non
         lambda m: m["receipt"]["paths"].pop(used),
         lambda m: m["summary"].update(records=m["summary"]["records"] + 1),
         lambda m: m["summary"].update(leaves=3),
-        lambda m: m["summary"].update(refilled=m["summary"]["refilled"] + 1),
         lambda m: m["schema"].update(items={"minimum": 1, "maximum": 31}),
         lambda m: m["schema"].update(items="items.txt"),
         lambda m: m.update(private=False),
@@ -491,7 +459,9 @@ def test_a_changed_receipt_or_summary_is_noticed(release: cantle.Release) -> Non
 @pytest.mark.parametrize("way", STORED)
 def test_changed_files_are_noticed_even_with_new_hashes(way: str, tmp_path: Path) -> None:
     def fresh(name: str) -> Path:
-        return cantle.publish(baskets(NUMBERS, 50), NUMBERS, epsilon=50, fanout=62).save(tmp_path / name, data=way)
+        return cantle.publish(baskets(NUMBERS, 50), NUMBERS, epsilon=50, cells="tree", fanout=62).save(
+            tmp_path / name, data=way
+        )
 
     assert rehash(fresh("same")) == []
     for name in [path.name for path in fresh("names").iterdir()]:
@@ -524,7 +494,7 @@ def test_changed_files_are_noticed_even_with_new_hashes(way: str, tmp_path: Path
     ],
 )
 def test_texts_of_a_release_are_about_sets(way: str, fields: Any, tmp_path: Path) -> None:
-    release = cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=1, method="diffpart")
+    release = cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=20, cells="tree")
     folder = release.save(tmp_path / "out", data=way)
     text = (folder / "statement.md").read_text()
     assert "synthetic sets" in text
@@ -551,11 +521,10 @@ def test_show_describes_sets() -> None:
     facts = dict(overview(release))
     assert facts["epsilon"] == "50 for one record"
     assert facts["counted"] == "3 sets of items"
-    many = cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=1000, method="diffpart")
+    many = cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=1000, cells="tree")
     lines = list(tree_lines(many))
     assert lines[-1] == f"… and {len(many.groups) - 20} more in groups.parquet"
     questions = [line for line in budget_lines(many.manifest) if "%" in line]
-    assert "sizes of sets" in questions[0]
     assert any("choosing which sets" in question for question in questions[1:])
     assert "counts of sets" in questions[-1]
     shown = [line.split("█")[0].split()[0] for line in dict(sections(release))["Most frequent items"]]

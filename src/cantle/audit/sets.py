@@ -140,12 +140,7 @@ CAPPED = SetConfig(
 )
 """A test pays 1 unit, leaves 3. Of two sub-partitions, the one with the larger noisy count is cut further."""
 
-CUT_BY_SIZE = SetConfig(
-    "DiffPart: records cut to their median size", (3,), _tree(m="auto"), 25, window=(0, 1), records=0, tight=True
-)
-"""Sizes pay 1 unit and decide whether records keep two or three items; tests pay 6 or 12 each, leaves the rest."""
-
-ALL = SetConfig("DiffPart: all sets of three items at once", (3,), {"cells": "all"}, 2, records=2, tight=True)
+ALL = SetConfig("DiffPart: all sets of three items at once", (3,), {}, 2, records=2, tight=True)
 
 DIFFPART_CONFIGS: tuple[SetConfig, ...] = (
     SetConfig("DiffPart: one item", (1,), _tree(), 2, records=3, tight=True),
@@ -167,7 +162,6 @@ DIFFPART_CONFIGS: tuple[SetConfig, ...] = (
               tight=True),
     SetConfig("DiffPart: thresholds by the number of cells", (3,), _tree(eta="1/4"), 4, tight=True),
     CAPPED,
-    CUT_BY_SIZE,
     SetConfig("DiffPart: a person of two records", (3,), _tree(), 8, unit=2, records=0, tight=True),
     SetConfig("DiffPart: preset default, m = 3", (3,), {"cells": "tree", "fanout": 2, "m": 3}, 8, tight=True),
 )  # fmt: skip

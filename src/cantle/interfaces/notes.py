@@ -24,7 +24,6 @@ NEEDS_TARGET = 10_000
 """Records times epsilon below which a column without a target may come out unrelated to the rest."""
 
 MOST_MISSING = 0.5
-MOST_FILLED_IN = 0.5
 
 
 @dataclass(frozen=True)
@@ -100,16 +99,6 @@ def _noise_alone(run: Run) -> Iterator[str]:
         )
 
 
-def _filled_in(run: Run) -> Iterator[str]:
-    """A note if most records of diffpart were drawn for groups of items that were too small to cut further."""
-    share = run.summary.get("refilled", 0) / max(1, run.records)
-    if share > MOST_FILLED_IN:
-        yield (
-            f"{100 * share:.0f} % of the records are filled in at random: the sets that they stand for are too rare "
-            "to be counted at this epsilon. Method baskets keeps items, pairs and sizes of such data."
-        )
-
-
 def _unlisted(run: Run) -> Iterator[str]:
     """A note if a list of the nodes would help: without one, their number is known only through their edges."""
     summary, asked = run.summary, run.schema.unit == "node" and run.schema.node_count is None
@@ -181,7 +170,7 @@ def _no_order(run: Run) -> Iterator[str]:
 
 KINDS: dict[str, tuple[Callable[[Run], Iterator[str]], ...]] = {
     "table": (_strength, _fewer_drawn, _missing, _no_target),
-    "sets": (_nothing, _fewer_drawn, _noise_alone, _filled_in),
+    "sets": (_nothing, _fewer_drawn, _noise_alone),
     "sequences": (_nothing, _fewer_drawn, _noise_alone, _no_order),
     "graph": (_nothing, _fewer_nodes, _unlisted),
     "families": (_strength, _fewer_drawn),

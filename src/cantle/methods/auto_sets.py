@@ -1,6 +1,6 @@
 """The method `auto` for sets: diffpart for small universes, baskets for large ones.
 
-Diffpart then counts all sets at once. For universes in between, a noisy histogram of sizes decides: all sets are
+Diffpart counts all sets at once. For universes in between, a noisy histogram of sizes decides: all sets are
 counted at once if there are at most as many sets as records times epsilon.
 """
 
@@ -25,7 +25,7 @@ from cantle.trusted.geometry.item_partitions import ItemTree
 BOTH = {"accuracy_share"}
 """Parameters that both methods have."""
 
-ALL_AT_ONCE = 12
+ALL_AT_ONCE = 8
 """Up to this many items, all sets are counted at once, however few records there are."""
 
 
@@ -87,7 +87,7 @@ class BySizes:
         first = ask_sizes(CuratorAsker(curator), self.schema.universe.size)
         if 2**self.schema.universe.size <= first.strength(curator.unit.max_records):
             share = self.baskets.settings.accuracy_share
-            self.chosen = DiffPart(self.schema, cells="all", accuracy_share=share)
+            self.chosen = DiffPart(self.schema, accuracy_share=share)
             self.chosen.sizes = first
             self.chosen.run(curator)
         else:

@@ -16,7 +16,7 @@ from cantle.release.kinds import DRAWN, Texts, worded
 from cantle.release.manifest import Manifest
 from cantle.release.schemas import universe_of
 from cantle.release.structures import traits_of
-from cantle.release.words import Right, Uses, declared_names, drawn_records, groups, measured, percent, points, sentence
+from cantle.release.words import Right, Uses, declared_names, drawn_records, groups, measured, points, sentence
 from cantle.schema.canonical_json import JSON
 from cantle.schema.code_sets import Key
 from cantle.schema.items import Universe
@@ -73,8 +73,6 @@ def _lost(manifest: Manifest) -> Iterator[str]:
         yield "which items go together: the release does not know it"
     elif _counted(manifest):
         yield "which of the rarer items go together: their pairs were not counted"
-    if filled := manifest.summary.get("refilled", 0):
-        yield f"rare sets: {percent(filled, manifest.summary['records'])} of the sets are filled in at random"
 
 
 class SetCodes:

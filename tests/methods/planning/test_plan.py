@@ -26,7 +26,6 @@ KINDS: dict[str, tuple[dict[str, Any], str]] = {
     "rps": (SCHEMA, "rps"),
     "diffgen": (SCHEMA, "diffgen"),
     "baskets": (NUMBERS, "auto"),
-    "diffpart": (NUMBERS, "diffpart"),
     "all sets": ({"kind": "sets", "items": ["a", "b", "c"]}, "auto"),
     "by sizes": ({"kind": "sets", "items": {"minimum": 1, "maximum": 15}}, "auto"),
     "node": (GRAPH, "auto"),
@@ -76,7 +75,7 @@ SMALL = {"kind": "sets", "items": {"minimum": 1, "maximum": 8}}
 
 
 @pytest.mark.parametrize("records", slow([150, 3_000], 3_000))
-@pytest.mark.parametrize("kind", ["mosaic", "rps", "diffgen", "baskets", "diffpart", "all sets"])
+@pytest.mark.parametrize("kind", ["mosaic", "rps", "diffgen", "baskets", "all sets"])
 def test_the_planned_budget_equals_that_of_the_receipt(kind: str, records: int) -> None:
     schema, method = (SMALL, "diffpart") if kind == "all sets" else KINDS[kind]
     dice = np.random.default_rng(records)

@@ -71,16 +71,16 @@ def same(one: cantle.Release, other: cantle.Release) -> bool:
     )
 
 
-@pytest.mark.parametrize("method", ["baskets", "diffpart"])
+@pytest.mark.parametrize("given", [{"method": "baskets"}, {"method": "diffpart", "cells": "tree"}], ids=str)
 @pytest.mark.parametrize("form", one_in(2, ["long.parquet", "texts.parquet", "long.csv", "lists.parquet", "lines.dat"]))
 def test_the_same_seed_gives_the_same_bytes(
-    form: str, method: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    form: str, given: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ragged, "BATCH", 500)
     monkeypatch.setattr(arrow_batches, "BATCH", 300)
     path = written(tmp_path, form)
     releases = [
-        cantle.publish(path, SCHEMA, epsilon=20, method=method, engine=engine, insecure_seed=2)
+        cantle.publish(path, SCHEMA, epsilon=20, engine=engine, insecure_seed=2, **given)
         for engine in ("memory", "duckdb")
     ]
     assert same(*releases)

@@ -16,7 +16,7 @@ from cantle.trusted.counting.basket_counts import count_pairs
 from cantle_lab.papers import sets
 from cantle_lab.papers.baselines import basic, clipped
 from cantle_lab.papers.coding import Floats
-from cantle_lab.papers.diffpart_figures import BASKETS, DEFAULT, SEED, each
+from cantle_lab.papers.diffpart_figures import BASKETS, PAPER_LARGE, SEED, each
 from cantle_lab.papers.harness import Options, Row, Setting, rows
 from cantle_lab.papers.metrics import variation_of_codes
 from cantle_lab.papers.setqueries import (
@@ -41,7 +41,7 @@ from cantle_lab.papers.sets import Sets
 
 FIGURE = "baskets-sets"
 BUDGETS = (0.1, 0.5, 1.0)
-METHODS: dict[str, Options] = {"diffpart": DEFAULT, "baskets": BASKETS}
+METHODS: dict[str, Options] = {"diffpart": PAPER_LARGE, "baskets": BASKETS}
 TOPS = (20, 100, 500)
 UTILITY = 100
 """The number of most frequent itemsets of which the paper's utility (appendix E) is computed."""

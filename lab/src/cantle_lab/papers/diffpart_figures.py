@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from cantle.errors import ParameterError
-from cantle.methods.diffpart.method import PRESETS, SMALL, DiffPartSettings, smallest_constant
+from cantle.methods.diffpart.method import PRESETS, DiffPartSettings, smallest_constant
 from cantle.methods.settings import read_settings
 from cantle.trusted.geometry.item_partitions import ItemTree
 from cantle_lab.bench.passes import STAGES, forget_peak, peak, stages, whole_run
@@ -69,7 +69,7 @@ PAPER: Options = {"method": "diffpart", "preset": "paper"}
 PAPER_LARGE: Options = {**PAPER, "c2": 5}
 # The constants in the authors' own program, which the paper does not print.
 PROGRAM: Options = {**PAPER, "c1": 2.75, "c2": 6.75}
-DEFAULT: Options = {"method": "diffpart", "preset": "default"}
+DEFAULT: Options = {"method": "auto", "preset": "default"}  # diffpart up to 20 items, baskets beyond
 BASKETS: Options = {"method": "baskets", "preset": "default"}
 
 
@@ -180,7 +180,7 @@ def msnbc(setting: Setting) -> Iterator[Row]:
 
 def _table(setting: Setting, figure: str, name: str, data: Sets) -> Iterator[Row]:
     case = _table_case(setting, name, data)
-    more: dict[str, Options] = {"baskets": BASKETS} if data.size > SMALL else {}
+    more = dict[str, Options]()
     constant = smallest(data, 1) if data.size > FEW_ITEMS else None
     if constant is not None:
         setting.echo(f"{figure}: {name}: the smallest C2 that is not refused is {constant:g}")
@@ -223,9 +223,7 @@ def fig5(setting: Setting) -> Iterator[Row]:
         yield from rows(
             "diffpart-fig5", f"{case.name}: {{}} by fan-out", "empty release", None, 0, case.scores(Nothing(data.size))
         )
-        # By default all sets of few items are published at once, and fan-out has no effect then.
-        printed, _ = both(data).items()
-        series = dict([printed, ("default, cells = tree", {**DEFAULT, "cells": "tree"})])
+        series = dict([next(iter(both(data).items()))])  # by default no groups of items are counted
         for fanout in setting.pick(FANOUTS, (4, 10)):
             choices = {name: {**options, "fanout": fanout} for name, options in series.items()}
             yield from _by(setting, "diffpart-fig5", case, "fan-out", float(fanout), choices)

@@ -189,7 +189,7 @@ def publish_command(
 
     baskets: pairs, accuracy_share.
 
-    diffpart: fanout, c1, c2, eta, m, leaf_share, max_cells, accuracy_share.
+    diffpart: accuracy_share; with preset paper: fanout, c1, c2, eta, m, leaf_share, max_cells.
 
     journeys: accuracy_share.
 

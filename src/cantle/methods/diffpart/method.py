@@ -1,11 +1,9 @@
 """DiffPart: set-valued data (Chen, Mohammed, Fung, Desai & Xiong 2011).
 
-It starts with all records under the root of a context-free taxonomy of the items, expands one node of every partition
-per round, keeps the sub-partitions whose noisy count is large enough, and counts the leaf partitions, each of which is
-one set of items, with all that is left. Preset `paper` follows Algorithm 1 as explained in Example 4.2: leaves are not
-tested, so the prices on every path sum to B. Preset `default` cuts records to m items, which bounds the number of tests
-on a path, sets thresholds by the number of empty sub-partitions that pass, and draws records in place of those that
-were pruned. For a small universe all sets are counted at once.
+Preset `default` counts all sets of a small universe at once. Preset `paper` is Algorithm 1: it starts with all records
+under the root of a context-free taxonomy of the items, expands one node of every partition per round, keeps the
+sub-partitions whose noisy count is large enough, and counts the leaf partitions, each of which is one set of items,
+with all that is left. It follows Example 4.2: leaves are not tested, so the prices on every path sum to B.
 
 With the thresholds as printed, the algorithm does not end in reasonable time on large universes: with fan-out 10 and C2
 slightly above 1, about 94 empty sub-partitions pass an operation at height 1, and each of them is split again.
@@ -25,20 +23,15 @@ from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.records import Results
 from cantle.errors import ParameterError
 from cantle.methods.base import Configured
-from cantle.methods.baskets.model.pair_plan import SIZES_SHARE
-from cantle.methods.baskets.model.questions import AskedSizes, ask_sizes, require_shareable
-from cantle.methods.curator_asker import CuratorAsker
-from cantle.methods.diffpart.refill import Cut, items_kept, sizes_frame
-from cantle.methods.diffpart.results import all_sets, kept_sets
+from cantle.methods.baskets.model.questions import AskedSizes
+from cantle.methods.diffpart.results import all_sets, kept_sets, sizes_frame
 from cantle.methods.diffpart.tree import KeptPartitions
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
 from cantle.methods.settings import (
     decimal,
-    flag,
     literal_switch,
     maybe,
     one_of,
-    or_word,
     portion,
     read_settings,
     refuse_literal,
@@ -126,20 +119,19 @@ class DiffPartSettings:
     c1: Fraction = setting(decimal(1000), shown=True)
     c2: Fraction = setting(decimal(1000), shown=True)
     eta: Fraction | None = setting(maybe(share(positive=True), "off"), shown=True)
-    m: int | str | None = setting(maybe(or_word(whole(1, 10**6), "auto"), "off"), shown=True)
+    m: int | None = setting(maybe(whole(1, 10**6), "off"), shown=True)
     leaf_share: Fraction = setting(share(positive=True), shown=True)
     max_cells: int = setting(whole(1, MOST_CELLS), shown=True)
-    cells: str = setting(one_of("auto", "all", "tree"))
-    fill: bool = setting(flag())
+    cells: str = setting(one_of("auto", "tree"))
     accuracy_share: Fraction = setting(accuracy_share(), shown=True)
     literal: bool = literal_switch()
 
 
 PRESETS: Mapping[str, Mapping[str, object]] = {
-    "default": {"fanout": 10, "c1": 0, "c2": 0, "eta": "1/4", "m": "auto", "leaf_share": "1/4", "max_cells": 10**6,
-                "cells": "auto", "fill": True, "accuracy_share": DEFAULT_SHARE, "literal": False},
+    "default": {"fanout": 10, "c1": 0, "c2": 0, "eta": "1/4", "m": None, "leaf_share": "1/4", "max_cells": 10**6,
+                "cells": "auto", "accuracy_share": DEFAULT_SHARE, "literal": False},
     "paper": {"fanout": 10, "c1": 3, "c2": "6/5", "eta": None, "m": None, "leaf_share": "1/2", "max_cells": 10**6,
-              "cells": "tree", "fill": False, "accuracy_share": 0, "literal": False},
+              "cells": "tree", "accuracy_share": 0, "literal": False},
 }  # fmt: skip
 
 
@@ -155,17 +147,20 @@ class DiffPart(Configured):
         self.settings = read_settings(DiffPartSettings, "diffpart", PRESETS, preset, given)
         self.preset, self.schema = preset, schema
         s, size = self.settings, schema.universe.size
-        if s.cells == "all" and size > SMALL:
-            raise ParameterError(f"diffpart parameter cells: all takes at most {SMALL} items, this universe has {size}")
-        self.all_at_once = s.cells == "all" or (s.cells == "auto" and size <= SMALL)
+        self.all_at_once = s.cells == "auto"
+        if self.all_at_once and size > SMALL:
+            raise ParameterError(
+                f"diffpart counts all sets of at most {SMALL} items, this universe has {size}; use method baskets, or "
+                "preset=paper, which releases the sets that stand out of the noise"
+            )
         if self.all_at_once and (idle := sorted(set(given) - {"cells", "accuracy_share"})):
             raise ParameterError(
                 f"diffpart parameter {idle[0]} would do nothing: all sets of {size} items are counted at once; "
                 "take it out, or add cells=tree"
             )
         refuse_literal("diffpart", preset, given)
-        if s.literal and (s.fill or s.m is not None or self.all_at_once):
-            raise ParameterError("diffpart parameter literal is the algorithm as printed: leave out fill, m and cells")
+        if s.literal and (s.m is not None or self.all_at_once):
+            raise ParameterError("diffpart parameter literal is the algorithm as printed: leave out m and cells")
         fanout = size if self.all_at_once else s.fanout
         self._taxonomy = ItemTree.of(size, max(2, fanout), even=preset == "default")
         self.most = min(s.m, size) if isinstance(s.m, int) and not self.all_at_once else size
@@ -175,6 +170,7 @@ class DiffPart(Configured):
         self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, universe=schema.universe)
         self.kept_partitions = KeptPartitions()
         self.sizes: AskedSizes | None = None
+        """What was asked before: `auto` measures the sizes of sets to choose the method."""
         self.noisy: Noisy | None = None
         self.path = 0
         self.empty = 0.0  # the expected number of empty sub-partitions that questions so far have listed
@@ -186,7 +182,11 @@ class DiffPart(Configured):
 
     def run(self, curator: Curator) -> None:
         """Asks all questions: in each round, every open partition is expanded once."""
-        root = self._begin(curator)
+        root = curator.root()
+        whole = self.sizes.whole if self.sizes is not None else int(curator.left(root)[0])
+        self.own_accuracy.decide(curator, whole, None if self.sizes is None else self.sizes.noisy_records)
+        if self.most < self.tree.size:
+            root = curator.split(root, ShorterSets(self.most))
         total = int(curator.left(root)[0])
         if self.all_at_once:
             self.noisy = curator.measure(root, ItemSets(self.tree.size), total, why="item sets")
@@ -205,38 +205,10 @@ class DiffPart(Configured):
         if self.noisy is not None:
             results = all_sets(self.schema.universe, self.noisy, self.path, generator)
         else:
-            cut = None if self.sizes is None else Cut(self.most, self.sizes.sizes)
-            results = kept_sets(
-                self.schema.universe, self.tree, self.kept_partitions, self.settings.fill, cut, generator
-            )
+            results = kept_sets(self.schema.universe, self.kept_partitions, generator)
         asked = self.sizes
         frames = {} if asked is None else {"sizes": sizes_frame(asked.edges, asked.noisy, asked.sizes)}
         return replace(results, frames=frames)
-
-    # ---- sizes ---------------------------------------------------------------------------------------------
-
-    @property
-    def cuts_by_size(self) -> bool:
-        """Whether noisy sizes decide how many items are kept per record."""
-        return not self.all_at_once and self.settings.m == "auto"
-
-    def _begin(self, curator: Curator) -> Partitions:
-        """Asks the first questions, and returns the root.
-
-        These are the sizes of records, if they decide how records are cut; then the method decides whether the release
-        measures its own error; then records are cut.
-        """
-        whole = int(curator.left(curator.root())[0])
-        if self.cuts_by_size:
-            self.sizes = ask_sizes(CuratorAsker(curator), self.tree.size)
-        if self.sizes is None:
-            self.own_accuracy.decide(curator, whole)
-        else:
-            self.own_accuracy.decide(curator, self.sizes.whole, self.sizes.noisy_records)
-        if self.sizes is None or not self.cuts_by_size:
-            return curator.root()
-        self.most = min(self.tree.size, items_kept(self.sizes.sizes))
-        return curator.split(curator.root(), ShorterSets(self.most))
 
     # ---- one round ----------------------------------------------------------------------------------------
 
@@ -332,15 +304,11 @@ class DiffPart(Configured):
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
         """Refuses an epsilon too small for the taxonomy, and settings with which empty sub-partitions multiply."""
-        whole = epsilon_nano
         epsilon_nano -= self.own_accuracy.at_most(epsilon_nano)
         if epsilon_nano < 1:
             raise ParameterError("diffpart: epsilon is too small, nothing is left for the counts; raise epsilon")
         if self.all_at_once:
             return
-        if self.cuts_by_size:
-            require_shareable(whole)
-            epsilon_nano -= portion(whole, SIZES_SHARE)
         for_tests = epsilon_nano - self._leaf_budget(epsilon_nano)
         root = Partitions.root(self.tree, self.most)
         if not root.ends[0] and for_tests // int(self._operations(root)[0]) < 1:

@@ -1,4 +1,4 @@
-"""The tree of noisy counts of sets: kept partitions, and counts made consistent. Post-processing."""
+"""The answers of a run of DiffPart: partitions that were kept, and leaves. Post-processing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cantle.drawing.counts import Floats, variance
 from cantle.trusted.core.answers import NoisyCells
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
@@ -74,42 +73,3 @@ class KeptPartitions:
         sizes = np.concatenate([np.zeros(0, np.int64), *(np.diff(starts) for starts, _ in self._item_sets)])
         items = np.concatenate([np.zeros(0, np.int64), *(items for _, items in self._item_sets)])
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]), items
-
-
-def agree(parts: CountedParts, leaves: CountedParts, levels: list[Ints]) -> tuple[Floats, Floats]:
-    """Estimates of all leaves, and of how many records of each partition are in none of its kept sub-partitions.
-
-    The kept sub-partitions of a partition hold at most its records. Where their noisy counts sum to more, both sides
-    change in proportion to their variances: from the leaves up, the sum raises the partition's count; from the root
-    down, the count lowers the sum.
-    """
-    count, spread = len(parts), np.zeros(len(parts))
-    known = parts.rate_num > 0
-    spread[known] = variance(parts.rate_num[known] / parts.rate_den)
-    z, leaf = parts.noisy.astype(float), leaves.noisy.astype(float)
-    leaf_spread = variance(leaves.rate_num / leaves.rate_den)
-    sums: Floats = np.bincount(leaves.parent, leaf, count).astype(float)
-    sum_spread: Floats = np.bincount(leaves.parent, leaf_spread, count).astype(float)
-    for ids in reversed(levels):
-        over = ids[known[ids] & (sums[ids] > z[ids])]
-        gain = spread[over] / (spread[over] + sum_spread[over])
-        z[over] += gain * (sums[over] - z[over])
-        spread[over] *= 1 - gain
-        silent = ids[~known[ids]]
-        z[silent], spread[silent] = sums[silent], sum_spread[silent]
-        above = parts.parent[ids]
-        if len(ids) and ids[0]:
-            sums += np.bincount(above, z[ids], count)
-            sum_spread += np.bincount(above, spread[ids], count)
-    for ids in levels[1:]:
-        z[ids] = _fit(z[ids], spread[ids], parts.parent[ids], z, sums)
-    leaf = _fit(leaf, leaf_spread, leaves.parent, z, sums)
-    inside = np.bincount(leaves.parent, leaf, count) + np.bincount(parts.parent[1:], z[1:], count)
-    return leaf, np.maximum(0.0, z - inside)
-
-
-def _fit(x: Floats, spread: Floats, parent: Ints, z: Floats, sums: Floats) -> Floats:
-    """Lowers children whose sum exceeds their parent's count, each by its share of the variance."""
-    over = np.maximum(0.0, sums - np.maximum(z, 0.0))[parent]
-    whole = np.bincount(parent, spread, len(z))[parent]
-    return np.maximum(0.0, x - over * spread / np.maximum(whole, 1e-300))

@@ -70,14 +70,8 @@ def _sizes(records: int, universe: int) -> SizeModel:
 def plan_diffpart(method: DiffPart, epsilon: float, records: int, persons: int) -> Outline:
     """The shares of diffpart, which counts all sets at once or builds a tree of groups of items."""
     accuracy = method.own_accuracy.expected(round(epsilon * NANO), records, persons)
-    by_size = method.cuts_by_size
-    first = Part("sizes of sets", float(SIZES_SHARE)) if by_size else _counted(method)
-    return _diffpart(method, [first, Part(question_in_words(WHY), float(accuracy))], epsilon / persons, records)
-
-
-def _counted(method: DiffPart) -> Part:
-    """The question about the number of records, which decides whether the error can be measured."""
-    return Part("number of records", float(SIZE_SHARE) if method.own_accuracy.share else 0.0)
+    counted = Part("number of records", float(SIZE_SHARE) if method.own_accuracy.share else 0.0)
+    return _diffpart(method, [counted, Part(question_in_words(WHY), float(accuracy))], epsilon / persons, records)
 
 
 def _diffpart(method: DiffPart, before: list[Part], rate: float, records: int) -> Outline:
@@ -90,19 +84,18 @@ def _diffpart(method: DiffPart, before: list[Part], rate: float, records: int) -
     leaves = rest * float(method.settings.leaf_share)
     noise = noise_of(leaves * rate)
     budget = [*before, Part("choosing which sets to count", rest - leaves), Part("counts of sets", leaves, noise)]
-    remarks = ["sets that are rarer than the noise of one count are dropped, and filled in at random"]
+    remarks = ["sets that are rarer than the noise of one count are dropped"]
     if (error := method.useful_error(rest * rate)) is not None:
         off = ", ".join(f"{error(sets):,.0f} records for {sets} set{'s' * (sets > 1)}" for sets in (1, 10))
         beyond = "; that says nothing about so few records" if error(1) >= records else ""
-        remarks = [
-            "sets that are rarer than the noise of one count are dropped",
-            f"in 95 of 100 cases the count of a query is off by at most {off} that it covers (Theorem 4.2){beyond}",
-        ]
+        remarks.append(
+            f"in 95 of 100 cases the count of a query is off by at most {off} that it covers (Theorem 4.2){beyond}"
+        )
     return _of_items("diffpart", budget, noise, records, universe, remarks)
 
 
 def plan_by_sizes(method: BySizes, epsilon: float, records: int, persons: int) -> Outline:
-    """The plan of method auto for 13 to 20 items: diffpart if there are enough records for all sets, else baskets.
+    """The plan of method auto for 9 to 20 items: diffpart if there are enough records for all sets, else baskets.
 
     Enough means that records times epsilon per record is at least the number of sets.
     """
@@ -110,7 +103,7 @@ def plan_by_sizes(method: BySizes, epsilon: float, records: int, persons: int) -
         return plan_baskets(Baskets(method.schema), epsilon, records, persons)
     accuracy = method.own_accuracy.expected(round(epsilon * NANO), records, persons)
     before = [Part("sizes of sets", float(SIZES_SHARE)), Part(question_in_words(WHY), float(accuracy))]
-    return _diffpart(DiffPart(method.schema, cells="all"), before, epsilon / persons, records)
+    return _diffpart(DiffPart(method.schema), before, epsilon / persons, records)
 
 
 def _of_items(name: str, budget: list[Part], noise: float, records: int, universe: int, remarks: list[str]) -> Outline:

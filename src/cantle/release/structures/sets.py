@@ -16,8 +16,7 @@ from cantle.drawing.records import share_drawn
 from cantle.errors import VerifyError
 from cantle.methods.baskets.model.questions import PAID
 from cantle.methods.baskets.model.sizes import fit_sizes, size_edges
-from cantle.methods.diffpart.refill import sizes_frame
-from cantle.methods.diffpart.results import all_sets
+from cantle.methods.diffpart.results import all_sets, sizes_frame
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share, variances
 from cantle.release.manifest import Manifest
@@ -25,7 +24,6 @@ from cantle.release.sets import SetCodes
 from cantle.release.show import item_section
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import OfItems, changed_columns, has_columns, rate_paid, unpaid
-from cantle.release.words import percent
 from cantle.schema.code_sets import Key, Question, holds
 from cantle.schema.items import Universe
 from cantle.trusted.core.answers import Noisy
@@ -39,15 +37,7 @@ _SHOWN = 20
 
 
 def traits(manifest: Manifest) -> Traits:
-    s = manifest.summary
-    sets = f"{s['leaves']:,} sets of items"
-    if not s["refilled"]:
-        return Traits(sets)
-    filled = f"{percent(s['refilled'], s['records'])} of the records are filled in at random"
-    besides = "\nOf a record that is filled in, only the group of its items was counted."
-    if cut := s.get("items_per_record"):
-        besides += f" Records were counted with at most {cut} items; longer ones have further items at random."
-    return Traits(f"{sets}; {filled}", besides=besides)
+    return Traits(f"{manifest.summary['leaves']:,} sets of items")
 
 
 class Opened(OfItems):
@@ -67,10 +57,10 @@ class Opened(OfItems):
         if self._groups["items"].n_unique() != len(self._groups) or len(self._groups) != summary["leaves"]:
             raise VerifyError("a set is listed twice in the groups, or not as many are listed as stated")
         yield from self._not_computed()
-        if (count < 0).any() or not int(count.sum()) + summary["refilled"] == len(self.records) == summary["records"]:
-            raise VerifyError("the counts of the groups and the refilled records do not add up to the stated number")
+        if (count < 0).any() or not int(count.sum()) == len(self.records) == summary["records"]:
+            raise VerifyError("the counts of the groups do not add up to the stated number")
         yield from self._size_problems()
-        yield from self._record_problems()
+        yield from _recount(self._groups, self.records)
 
     def _not_computed(self) -> Iterator[str]:
         """Checks that estimates and counts follow from the noisy counts, as far as all of these were released."""
@@ -83,11 +73,10 @@ class Opened(OfItems):
             dice = public_dice(self._manifest.postprocessing["seed"])
             yield from changed_columns(groups, all_sets(self.universe, noisy, path.path, dice).groups, "groups")
             return
-        if not self._manifest.parameters["fill"]:  # nothing was made consistent
-            if not np.array_equal(groups["estimate"], groups["noisy"]):
-                yield "the estimates of the groups are not the noisy counts"
-            if share == 1 and not np.array_equal(groups["count"], groups["noisy"]):
-                yield "the counts of the groups are not the noisy ones"
+        if not np.array_equal(groups["estimate"], groups["noisy"]):
+            yield "the estimates of the groups are not the noisy counts"
+        if share == 1 and not np.array_equal(groups["count"], groups["noisy"]):
+            yield "the counts of the groups are not the noisy ones"
         if (np.abs(groups["estimate"].to_numpy() * share - groups["count"].to_numpy()) >= 1).any():
             yield "the counts of the groups are not the estimates, or the stated share of them, rounded up or down"
 
@@ -108,18 +97,6 @@ class Opened(OfItems):
         model = fit_sizes(noisy.value[0], edges, self.universe.size, num / den)
         yield from changed_columns(sizes, sizes_frame(edges, noisy, model), "sizes")
 
-    def _record_problems(self) -> Iterator[str]:
-        summary, cut = self._manifest.summary, self._manifest.summary.get("items_per_record")
-        if cut is None or not self._manifest.parameters["fill"]:
-            yield from _recount(self._groups, self.records, exact=summary["refilled"] == 0)
-            return
-        # Records with as many items as cut ones were lengthened. Shorter sets still occur as often as their counts say;
-        # for the others only the sum can be compared.
-        shorter = self._groups["items"].list.len() < cut
-        yield from _recount(self._groups.filter(shorter), self.records, exact=False)
-        if int((self.records.list.len() >= cut).sum()) < int(self._groups.filter(~shorter)["count"].sum()):
-            yield "the records do not have the counts of the groups"
-
     # ---- answers ------------------------------------------------------------------------------------------
 
     def noise(self, question: Question, share: Share) -> Noise:  # noqa: ARG002
@@ -138,7 +115,7 @@ class Opened(OfItems):
     # ---- more records, show, report -----------------------------------------------------------------------
 
     def draw(self, n: int, dice: Dice) -> pl.DataFrame:
-        """Records drawn from the released ones: what was filled in does not follow from the groups alone."""
+        """Records drawn from the released ones."""
         sets = self.records
         return sets[dice.integers(0, max(1, len(sets)), n if len(sets) else 0)].to_frame()
 
@@ -164,10 +141,9 @@ def _are_sets(items: pl.Series, universe: Universe) -> bool:
     return bool((sizes > 0).all() and (codes >= 0).all() and rising[inside].all())
 
 
-def _recount(groups: pl.DataFrame, records: pl.Series, *, exact: bool) -> Iterator[str]:
-    """Checks that each listed set occurs as often as its count, or more often if records were filled in."""
+def _recount(groups: pl.DataFrame, records: pl.Series) -> Iterator[str]:
+    """Checks that each listed set occurs as often as its count, and no other set."""
     held = records.alias("items").to_frame().group_by("items").agg(pl.len().cast(pl.Int64).alias("held"))
     joint = groups.filter(pl.col("count") > 0).select("items", "count").join(held, on="items", how="left")
-    less = joint["held"].fill_null(0) < joint["count"]
-    if less.any() or (exact and (len(held) != len(joint) or (joint["held"] != joint["count"]).any())):
+    if len(held) != len(joint) or (joint["held"].fill_null(0) != joint["count"]).any():
         yield "the records do not have the counts of the groups"
