@@ -22,7 +22,7 @@ SHARED = f"{DOOR} {DEMO} interfaces.cli.options"
 
 ANSWERED = "methods.asking methods.own_error methods.words methods.released_structures "
 ANSWERED += "methods.mosaic.model methods.mosaic.results methods.baskets.model "
-ANSWERED += "methods.baskets.results methods.diffpart.refill methods.diffpart.results "
+ANSWERED += "methods.baskets.results methods.diffpart.results "
 ANSWERED += "methods.diffpart.tree methods.diffpart.walsh methods.degrees.results "
 ANSWERED += "methods.families.layout methods.families.model methods.families.results "
 ANSWERED += "methods.diffgen.results methods.diffgen.results methods.rps.one_ways methods.rps.results "

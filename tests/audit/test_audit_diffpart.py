@@ -27,7 +27,6 @@ ENOUGH = 8
 QUICK = [config for config in DIFFPART_CONFIGS if "four items" not in config.name]
 """Data sets over four items take seconds each, even the empty one."""
 LONG = {
-    "DiffPart: records cut to their median size",
     "DiffPart paper: records cut to two of three items",
     "DiffPart: at most one sub-partition goes on",
     "DiffPart paper: three items, a node with one child",
@@ -38,7 +37,6 @@ LONG = {
 """Configurations and flaws that run with `-m slow` only."""
 COSTLY = dict.fromkeys(
     (
-        "DiffPart: records cut to their median size",
         "DiffPart: a person of two records",
         "DiffPart: three items, values shown",
         "DiffPart paper: three items, a node with one child",

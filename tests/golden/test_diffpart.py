@@ -160,8 +160,8 @@ def test_the_refusal_names_the_smallest_change_that_is_allowed(size: int, given:
         assert refused(size, **(given | {"fanout": int(fanout[1])})) is None
         for larger in range(int(fanout[1]) + 1, given.get("fanout", 10)):
             assert refused(size, **(given | {"fanout": larger})) is not None
-    assert "or preset default" in message
-    assert refused(size, preset="default") is None
+    assert "or eta=1/4" in message
+    assert refused(size, **given, eta="1/4") is None
 
 
 def test_a_run_with_the_change_that_the_refusal_names_keeps_few_sets() -> None:

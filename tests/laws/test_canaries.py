@@ -238,7 +238,7 @@ def test_no_output_of_sets_holds_a_canary(
         (NUMBERS | {"form": "fimi"}, {}),
     ]
     runs = [
-        (NUMBERS, {"insecure_seed": 1, "fill": False, "epsilon": 1000}),
+        (NUMBERS, {"insecure_seed": 1, "cells": "tree", "epsilon": 1000}),
         (WORDS, {"preset": "paper", "fanout": 3}),
         (NUMBERS, {"epsilon": "0.000000001"}),
         (NUMBERS, {"method": "rps"}),

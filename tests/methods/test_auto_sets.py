@@ -1,4 +1,4 @@
-"""`auto` for sets: the universe decides, and for 13 to 20 items a noisy histogram of sizes."""
+"""`auto` for sets: the universe decides, and for 9 to 20 items a noisy histogram of sizes."""
 
 from __future__ import annotations
 

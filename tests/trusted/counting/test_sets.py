@@ -13,13 +13,9 @@ from hypothesis import strategies as st
 
 from cantle.errors import ParameterError
 from cantle.trusted.claims.queries import ItemSets, Size
-from cantle.trusted.claims.set_queries import ShorterSets
-from cantle.trusted.core.budget import NANO, Budget, Unit
-from cantle.trusted.core.curator import Curator
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import WIDE, SetEngine, _cut
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
-from cantle.trusted.noise import Seeded
 from tests.effort import examples
 
 Sets = list[list[int]]
@@ -281,31 +277,3 @@ def test_an_engine_has_its_own_copy_of_the_tree() -> None:
             edge.setflags(write=True)
             edge[:] = 0
     assert store.root().fan.tolist() == [2]
-
-
-@examples(16)
-@given(st.lists(st.lists(st.integers(0, 8), min_size=1, unique=True), max_size=12), st.integers(1, 9))
-def test_records_shortened_later_are_those_cut_at_once(records: Sets, most: int) -> None:
-    """Claim 28, even if the engine was asked in between."""
-    tree = ItemTree.of(9, 3, even=True)
-    later, at_once = engine(records, tree), engine(records, tree, most)
-    later.touched(np.zeros(1, np.int64))
-    later.shorten(most)
-    assert later.root().most == most
-    for shortened, expected in zip(
-        later.touched(np.zeros(1, np.int64)), at_once.touched(np.zeros(1, np.int64)), strict=True
-    ):
-        assert shortened.tolist() == expected.tolist()
-
-
-def test_only_unsplit_sets_are_shortened_and_never_lengthened() -> None:
-    tree = ItemTree.of(4, 2, even=True)
-    with Curator(engine([[0, 1], [2]], tree, 3), Budget(NANO, Unit()), Seeded(1)) as curator:
-        root = curator.split(curator.root(), ShorterSets(2))
-        assert root.most == curator.root().most == 2
-        for most in (0, 3, True, 1.0, None):
-            with pytest.raises(ParameterError, match="cannot grow"):
-                curator.split(root, ShorterSets(most))  # type: ignore[arg-type]
-        parts = curator.split(root, Kept(np.array([0]), np.array([1])))
-        with pytest.raises(ParameterError, match="before the first split"):
-            curator.split(parts, ShorterSets(1))

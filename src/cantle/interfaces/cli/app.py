@@ -189,7 +189,8 @@ def publish_command(
 
     baskets: pairs, accuracy_share.
 
-    diffpart: accuracy_share; with preset paper: fanout, c1, c2, eta, m, leaf_share, max_cells.
+    diffpart: fanout, c1, c2, eta, m, leaf_share, max_cells, accuracy_share. All but the last need preset paper or
+    cells=tree.
 
     journeys: accuracy_share.
 

@@ -41,7 +41,6 @@ from cantle.methods.settings import (
 )
 from cantle.schema.sets import SetSchema
 from cantle.trusted.claims.queries import MOST_SPURIOUS, ChildSets, ItemSets
-from cantle.trusted.claims.set_queries import ShorterSets
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.core.curator import Curator
@@ -185,8 +184,6 @@ class DiffPart(Configured):
         root = curator.root()
         whole = self.sizes.whole if self.sizes is not None else int(curator.left(root)[0])
         self.own_accuracy.decide(curator, whole, None if self.sizes is None else self.sizes.noisy_records)
-        if self.most < self.tree.size:
-            root = curator.split(root, ShorterSets(self.most))
         total = int(curator.left(root)[0])
         if self.all_at_once:
             self.noisy = curator.measure(root, ItemSets(self.tree.size), total, why="item sets")
@@ -361,7 +358,7 @@ class DiffPart(Configured):
         raise ParameterError(
             f"diffpart with {name}={constant:g} and fanout={s.fanout} expects {number:.2g} empty sub-partitions "
             f"to pass their tests, more than max_cells={s.max_cells}; "
-            + (f"use {' or '.join(ways)}, or preset default" if ways else "use preset default")
+            + (f"use {' or '.join(ways)}, or eta=1/4" if ways else "use eta=1/4")
         )
 
 

@@ -10,14 +10,14 @@ records matter. tests/laws/test_set_sensitivity.py checks every bound by brute f
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 
 from cantle.trusted.claims.queries import OncePerRecord, OneSegment, OwnKey
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.keys import are_rising
-from cantle.trusted.counting.base import Engine, SetsEngine
+from cantle.trusted.counting.base import SetsEngine
 from cantle.trusted.geometry.boxes import Ints, is_int64_array
 from cantle.trusted.geometry.item_partitions import MOST_COUNTED, PARTS, ItemTree, Partitions
 
@@ -178,31 +178,6 @@ class SetApart:
         both, noisy = np.concatenate([old, self.always]), np.concatenate([values, listed])
         order = np.argsort(both, kind="stable")
         return both[order], noisy[order]
-
-
-@dataclass(frozen=True)
-class ShorterSets:
-    """All records cut to at most `most` items, before the first split; a rule for `Curator.split`.
-
-    A public rule cuts each record by itself (Claim 28), and `most` is public: it follows from earlier answers. So data
-    sets that differ in one record still do, and every later question is one about the cut records.
-    """
-
-    most: int
-    kind: ClassVar[str] = "sets"
-
-    def fits(self, nodes: Partitions) -> bool:
-        """Whether the new bound on items is not larger than the old one."""
-        return type(self.most) is int and 1 <= self.most <= nodes.most
-
-    def unit(self, unit: Unit) -> Unit:
-        return unit
-
-    def apply(self, engine: Engine) -> Engine:
-        """The same engine, after it has cut its records."""
-        sets = cast(SetsEngine, engine)
-        sets.shorten(self.most)
-        return sets
 
 
 BASKET_KEYS = (SetSizes, ItemSupports, HeadPatterns)

@@ -17,7 +17,7 @@ from cantle.trusted.claims.list_queries import LIST_QUERIES
 from cantle.trusted.claims.queries import SPARSE_QUERIES, TRUSTED_QUERIES, Query, SparseQuery
 from cantle.trusted.claims.scores import CUT_QUALITIES, Score
 from cantle.trusted.claims.sequence_queries import SEQUENCE_KEYS, ListedStrings
-from cantle.trusted.claims.set_queries import BASKET_KEYS, PairSupports, ShorterSets
+from cantle.trusted.claims.set_queries import BASKET_KEYS, PairSupports
 from cantle.trusted.claims.specialisations import SPECIALISATIONS
 from cantle.trusted.claims.table_candidates import TABLE_CANDIDATES, TABLE_QUALITIES
 from cantle.trusted.claims.table_queries import CELL_QUERIES, Spikes
@@ -103,17 +103,12 @@ def admit_threshold_query(query: SparseQuery[Nodes], nodes: Nodes, engine: Engin
         raise ParameterError("the query does not fit these regions")
 
 
-def admit_rule(rule: Rule[Nodes] | Projection | ShorterSets, nodes: Nodes, engine: Engine, unit: Unit) -> None:
+def admit_rule(rule: Rule[Nodes] | Projection, nodes: Nodes, engine: Engine, unit: Unit) -> None:
     """Refuses rules under which a record would not have exactly one child, or be dropped by a public rule."""
-    require_trusted(rule, (*BOX_RULES, Kept, Projection, ShorterSets))
+    require_trusted(rule, (*BOX_RULES, Kept, Projection))
     if isinstance(rule, Projection):
         if len(nodes) != 1 or not rule.fits(engine, unit):
             raise ParameterError("the graph cannot be projected so, or there is no proof for this unit")
-    elif isinstance(rule, ShorterSets):
-        if engine.kind != rule.kind or not isinstance(nodes, Partitions) or len(nodes) != 1 or nodes.depth:
-            raise ParameterError("only sets can be cut to fewer items, and only before the first split")
-        if not rule.fits(nodes):
-            raise ParameterError("the number of items of a record is a whole number, and cannot grow")
     elif engine.kind in ("graphs", "families") or type(rule) not in RULES[type(nodes)] or not rule.fits(nodes):
         raise ParameterError(
             "each region needs one cut, or several in ascending order, strictly inside it; sub-partitions must be "

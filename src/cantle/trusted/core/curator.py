@@ -19,7 +19,6 @@ from cantle.trusted.claims.degree_queries import Projection
 from cantle.trusted.claims.own_error import WORKLOADS, AnyWorkload, OwnError
 from cantle.trusted.claims.queries import Query, Size, SparseQuery
 from cantle.trusted.claims.scores import Score
-from cantle.trusted.claims.set_queries import ShorterSets
 from cantle.trusted.core import admission
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO, Budget, Price, ReceiptFields, Unit
@@ -223,16 +222,16 @@ class Curator(Private):
         run.draws.number += 1
         return run.draws.coin(ours.ids, faces)
 
-    def split(self, nodes: Nodes, rule: Rule[Nodes] | Projection | ShorterSets) -> Nodes:
+    def split(self, nodes: Nodes, rule: Rule[Nodes] | Projection) -> Nodes:
         """The children of these regions; all other open regions are closed, and their records dropped.
 
-        Free: records follow a public rule, and nothing about them is revealed. A projection and a cut of all records
-        do not divide the root but replace its records.
+        Free: records follow a public rule, and nothing about them is revealed. A projection does not
+        divide the root but replaces its records.
         """
         run = self.__run
         ours, positions, engine, _ = run.ask(nodes, 1)
         admission.admit_rule(rule, ours, engine, run.unit)
-        if isinstance(rule, Projection | ShorterSets):
+        if isinstance(rule, Projection):
             return cast(Nodes, run.replace_records(engine, rule).copy())
         # The method gets a copy, so that it cannot change ours.
         return cast(Nodes, run.split(ours, positions, engine, rule).copy())

@@ -13,7 +13,6 @@ import numpy as np
 
 from cantle.errors import ParameterError, Sealed
 from cantle.trusted.claims.degree_queries import Projection
-from cantle.trusted.claims.set_queries import ShorterSets
 from cantle.trusted.core import admission
 from cantle.trusted.core.budget import Budget, Price, prices
 from cantle.trusted.core.draws import Draws
@@ -79,8 +78,8 @@ class OpenRun(Private):
         self.frontier = children
         return children
 
-    def replace_records(self, engine: Engine, rule: Projection | ShorterSets) -> Frontier | Partitions:
-        """Replaces the root's records by what the rule makes of them, and the unit by theirs (Claims 28, 39)."""
+    def replace_records(self, engine: Engine, rule: Projection) -> Frontier | Partitions:
+        """Replaces the root's records by what the rule makes of them, and the unit by theirs (Claim 39)."""
         self.unit = rule.unit(self.unit)
         replaced = rule.apply(engine)
         self.engine, self.frontier = replaced, replaced.root()

@@ -141,9 +141,6 @@ class SetsEngine(SplitEngine, Protocol):
         """Cells of pairs of these items that occur, ascending, and their parts (set_queries.PairSupports); only before
         the first split."""
 
-    def shorten(self, most: int) -> None:
-        """Cuts every record to at most `most` items by a public rule (Claim 28); only before the first split."""
-
     def split(self, positions: Ints, kept: Kept, /) -> None: ...
 
     def count_all(self, workload: SetWorkload, /) -> Ints:

@@ -47,15 +47,13 @@ class SetEngine(Private):
     def __init__(self, records: Records, *, tree: ItemTree, most: int, compiled: bool = False) -> None:
         if not tree.is_sound() or not 1 <= most <= tree.size:
             raise ParameterError("the taxonomy or the bound on items of a record is not sound")
-        self._tree, self._most, self.compiled = tree.copy(), tree.size, compiled
+        self._tree, self._most, self.compiled = tree.copy(), most, compiled
         self._all: Records = records  # as they were given; `keep_all` keeps them after the first split
         self._keeps = False
-        self._used: Records = records  # those of at most `most` items
+        self._used = records if most == tree.size else _cut(records.everything(), most, tree.size)
         self._touched: tuple[list[Codes], list[Codes]] | None = None
         self._placed: tuple[Ints, Ints, _Cells] | None = None
         self._regions: tuple[Ints, Ints, Partitions] | None = None
-        if most < tree.size:
-            self.shorten(most)
 
     def close(self) -> None:
         self._all.close()
@@ -90,11 +88,6 @@ class SetEngine(Private):
         else:
             starts, _, _ = self._divided()
             yield 0, len(positions), (starts[positions + 1] - starts[positions]).reshape(-1, 1)
-
-    def shorten(self, most: int) -> None:
-        """Cuts all records to `most` items (Claim 28); only before the first split."""
-        self._used, self._most = _cut(self._used.everything(), most, self._tree.size), most
-        self._touched = self._placed = self._regions = None
 
     def pairs(self, items: tuple[int, ...], most: int) -> tuple[Ints, Ints]:
         size, top = self._tree.size, np.array(items)
