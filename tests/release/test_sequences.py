@@ -122,6 +122,16 @@ def test_questions_count_what_they_say_in_the_released_sequences() -> None:
         assert release.count(question).value == sum(map(test, held)), question
 
 
+@pytest.mark.parametrize("question", ["contains 1", "contains '1 2 3'", "contains '2 2 ... 2'"])
+def test_strings_whose_error_was_not_measured_have_limits_as_wide_as_pairs(question: str) -> None:
+    release = made()
+    pairs = [release.count(one) for one in ("contains '1 2'", "contains '1 > ... > 2'")]
+    answer = release.count(question)
+    assert answer.covers == "limits"
+    assert answer.confidence is None
+    assert answer.high - answer.value >= min(one.high - one.value for one in pairs)
+
+
 def test_a_small_log_says_that_no_order_was_measured() -> None:
     for epsilon, words in ((0.03, "No order of symbols was measured:"), (0.2, "No order of symbols was measured well")):
         release = made(epsilon=epsilon)

@@ -7,8 +7,9 @@ up.
 
 Of sequences, lengths, first and last symbols are answered from their noisy numbers, whose noise is known. Strings are
 counted in the released sequences: of two symbols, one after the other, the largest error was measured for pairs that
-follow each other directly, and for pairs at any distance. For other strings and for questions about several things only
-the noise in the counts behind them is known.
+follow each other directly, and for pairs at any distance. Other strings have limits that
+are as wide. Without a measured error, and for questions about several things, only the noise in the counts behind them
+is known.
 """
 
 from __future__ import annotations
@@ -266,15 +267,20 @@ class SequenceAsker(Asker):
             margin = direct.noise.margin(confidence)
             made = Estimate(direct.value, direct.value - margin, direct.value + margin, confidence, NOISE)
             return made.at_least_zero()
-        error = self._error(question)
+        if not isinstance(question, OneColumn) or question.key in ("length", "first", "last"):
+            return super().estimate(question, drawn, confidence)
+        error, measured = self._error(pattern_of(question.key))
         if error is None:
             return super().estimate(question, drawn, confidence)
-        return self.around(question, drawn, level(error, confidence), confidence, MEASURED)
+        if measured:
+            return self.around(question, drawn, level(error, confidence), confidence, MEASURED)
+        margin = max(level(error, confidence), BY_NOISE * self.noise_margin(question, drawn, confidence))
+        limits = self.around(question, drawn, margin, confidence, LIMITS)
+        return replace(limits, note="the error of such strings was not measured: as wide as that of pairs")
 
-    def _error(self, question: Question) -> PairError | None:
-        """The measured error of a question about one symbol after another, or not after it."""
-        accuracy = self._release.accuracy
-        if accuracy is None or not isinstance(question, OneColumn) or question.key in ("length", "first", "last"):
-            return None
-        shape = tuple(map(len, pattern_of(question.key)))
-        return accuracy.together if shape == (2,) else accuracy.apart if shape == (1, 1) else None
+    def _error(self, pattern: Sequence[Sequence[int]]) -> tuple[PairError | None, bool]:
+        """The measured error of pairs in a row, or at any distance, and whether the string is such a pair."""
+        accuracy, shape = self._release.accuracy, tuple(map(len, pattern))
+        if accuracy is None:
+            return None, False
+        return (accuracy.together if len(shape) == 1 < shape[0] else accuracy.apart), shape in ((2,), (1, 1))
