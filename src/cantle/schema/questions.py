@@ -29,19 +29,8 @@ from cantle.schema.code_sets import EVERYTHING, CodeSet, OneColumn, Question, jo
 from cantle.schema.declared_values import number_in
 from cantle.schema.documents import fail
 from cantle.schema.places import Area
-from cantle.schema.question_columns import (
-    KEYWORDS,
-    TURNED,
-    ListsOf,
-    Misfit,
-    Named,
-    Numeric,
-    Place,
-    Token,
-    Vocabulary,
-    refusal,
-    tokens_of,
-)
+from cantle.schema.question_columns import TURNED, ListsOf, Misfit, Named, Numeric, Place, Vocabulary
+from cantle.schema.question_words import KEYWORDS, Token, refusal, tokens_of
 from cantle.schema.sums import Side, Total, compare, total
 
 Result = TypeVar("Result")

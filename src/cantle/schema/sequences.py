@@ -31,7 +31,8 @@ from cantle.schema.documents import Problems, fail
 from cantle.schema.field_parser import formats_of
 from cantle.schema.fields import Field
 from cantle.schema.items import SPACE, Universe
-from cantle.schema.question_columns import Misfit, Token, Vocabulary, WholeNumber, column_of
+from cantle.schema.question_columns import Misfit, Vocabulary, WholeNumber, column_of
+from cantle.schema.question_words import Token
 from cantle.schema.sets import UNREAD, SetSchema, column_name
 from cantle.schema.values import WHOLE, Mask, by_kind, floats, microseconds
 from cantle.trusted.core.arrays import Ints

@@ -13,7 +13,8 @@ from math import gcd, lcm
 
 from cantle.schema.code_sets import MOST, CodeSet, OneColumn, Question, Term, join, reduced
 from cantle.schema.declared_values import number_in
-from cantle.schema.question_columns import HOLDS, TURNED, Categories, Misfit, Named, Numeric, Token, compared
+from cantle.schema.question_columns import HOLDS, TURNED, Categories, Misfit, Named, Numeric, compared
+from cantle.schema.question_words import Token
 
 _SECONDS = {"": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86_400, "day": 86_400}
 """The seconds of each unit, by its word without an s at the end."""

@@ -29,7 +29,7 @@ from cantle.schema.declared_values import BLANK
 from cantle.schema.dialect import Dialect
 from cantle.schema.documents import one_line
 from cantle.schema.json_schema import EDITOR_LINE
-from cantle.schema.question_columns import quoted
+from cantle.schema.question_words import quoted
 
 _PAIRS = """start end, start stop, start finish, started ended, started finished, begin end, from to, from until,
 admission discharge, admitted discharged, admit discharge, arrival departure, arrived departed, arrival discharge,

@@ -41,7 +41,8 @@ from cantle.release.schemas import columns_of_table
 from cantle.schema.code_sets import EVERYTHING, Key, OneColumn, Question, columns_of, holds, join
 from cantle.schema.domain import Attribute, Steps
 from cantle.schema.families import FamilySchema
-from cantle.schema.question_columns import Misfit, Vocabulary, tokens_of
+from cantle.schema.question_columns import Misfit, Vocabulary
+from cantle.schema.question_words import tokens_of
 from cantle.schema.questions import parse
 from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints

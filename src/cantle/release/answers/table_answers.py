@@ -49,7 +49,8 @@ from cantle.schema.code_sets import (
 )
 from cantle.schema.domain import Attribute
 from cantle.schema.made_columns import Unfolded
-from cantle.schema.question_columns import Misfit, quoted, tokens_of
+from cantle.schema.question_columns import Misfit
+from cantle.schema.question_words import quoted, tokens_of
 from cantle.schema.questions import parse_sum
 from cantle.schema.scales import Steps
 from cantle.schema.table import TableSchema
